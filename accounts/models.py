@@ -1,0 +1,75 @@
+"""People: an account known by its e-mail address, and what a person has set."""
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+
+class UserManager(BaseUserManager):
+    def create_user(self, email: str, password: str | None = None, **more: object) -> "User":
+        """A new account with its profile; without a password it can only sign in by link."""
+        user = self.model(email=self.normalize_email(email).lower(), **more)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **more: object) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **more)
+
+
+class User(AbstractUser):
+    username = None
+    email = models.EmailField(unique=True)
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS = []
+    objects = UserManager()
+
+    @property
+    def name(self) -> str:
+        """What the header calls this person: the first name, else the part of the address before the @."""
+        return self.first_name or self.email.split("@")[0]
+
+
+def check_zone(name: str) -> None:
+    """Refuse a name that is no IANA time zone."""
+    if name not in available_timezones():
+        raise ValidationError(f"“{name}” is not a time zone; one is named like Europe/Berlin.")
+
+
+class Profile(models.Model):
+    """What a person has set; the review log keeps its own copy of zone and day start with every answer."""
+
+    class Theme(models.TextChoices):
+        AUTO = "auto", "as the device has it"
+        LIGHT = "light", "light"
+        DARK = "dark", "dark"
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="profile")
+    zone = models.CharField("time zone", max_length=64, default="UTC", validators=[check_zone])
+    zone_known = models.BooleanField(default=False, help_text="guessed from the browser once, or set by the person")
+    day_start = models.TimeField("a day starts at", default=time(4))
+    desired_retention = models.FloatField(default=0.90, validators=[MinValueValidator(0.80), MaxValueValidator(0.97)])
+    new_questions_per_day = models.PositiveSmallIntegerField(default=2, validators=[MaxValueValidator(63)])
+    new_numbers_per_day = models.PositiveSmallIntegerField(default=6, validators=[MaxValueValidator(200)])
+    reviews_per_day = models.PositiveSmallIntegerField(default=24, validators=[MaxValueValidator(999)])
+    question_steps = models.CharField(max_length=60, default="", blank=True)
+    number_steps = models.CharField(max_length=60, default="1m 10m", blank=True)
+    relearning_steps = models.CharField(max_length=60, default="10m", blank=True)
+    theme = models.CharField(max_length=5, choices=Theme, default=Theme.AUTO)
+    fsrs_version = models.CharField(max_length=20, default="6")
+    fsrs_parameters = models.JSONField(default=list, blank=True, help_text="21 numbers; empty: the package's defaults")
+
+    def __str__(self) -> str:
+        return f"settings of {self.user}"
+
+    def local(self, instant: datetime) -> datetime:
+        """The instant on this person's clock."""
+        return instant.astimezone(ZoneInfo(self.zone))
+
+    def study_day(self, instant: datetime) -> date:
+        """The local date, counted from this person's day start."""
+        start = timedelta(hours=self.day_start.hour, minutes=self.day_start.minute)
+        return (self.local(instant).replace(tzinfo=None) - start).date()

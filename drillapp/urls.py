@@ -1,0 +1,17 @@
+"""Every address of the site: one include an app."""
+from django.urls import include, path
+
+from drillapp import views
+
+urlpatterns = [
+    path("healthz", views.healthz, name="healthz"),
+    path("keys/", views.keys_page, name="keys_page"),
+    path("accounts/", include("accounts.urls")),
+    path("accounts/", include("allauth.account.urls")),
+    path("labs/", include("calculators.urls")),
+    path("", include("flashcards.urls")),
+]
+handler400 = "drillapp.views.bad_request"
+handler403 = "drillapp.views.forbidden"
+handler404 = "drillapp.views.not_found"
+handler500 = "drillapp.views.server_error"
