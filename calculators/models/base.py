@@ -3,7 +3,14 @@ from dataclasses import dataclass
 
 
 class Refusal(ValueError):
-    """Inputs that are each in range and cannot go together; the message is a sentence for the learner."""
+    """Inputs that are each in range and cannot go together; the message is a sentence for the learner.
+
+    `field` names the input that the sentence stands beside; without it the sentence is about all of them.
+    """
+
+    def __init__(self, sentence: str, field: str | None = None) -> None:
+        super().__init__(sentence)
+        self.field = field
 
 
 @dataclass(frozen=True, slots=True)
