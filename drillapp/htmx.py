@@ -11,7 +11,9 @@ def wants_fragment(request: HttpRequest) -> bool:
     return bool(request.htmx) and not request.htmx.history_restore_request
 
 
-def render_page(request: HttpRequest, page: str, fragment: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+def render_page(
+    request: HttpRequest, page: str, fragment: str, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
     """Render `fragment` for htmx and `page`, which includes it, for everyone else."""
     response = render(request, fragment if wants_fragment(request) else page, context, status=status)
     patch_vary_headers(response, ("HX-Request", "HX-History-Restore-Request"))

@@ -1,92 +1,127 @@
 """Settings, read from the environment; with none set, everything works on one SQLite file in the data folder."""
 import os
 import secrets
-import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
 
 
-def read(kind: str, name: str, default: object) -> object:
-    """One environment variable as `kind` ("bool", "int", "list", "str"); a value that can't be read stops the start."""
-    try:
-        return getattr(env, kind)(name, default=default)
-    except ValueError as fault:
-        raise ImproperlyConfigured(f"{name}={os.environ.get(name)!r} can't be read as {kind}: {fault}") from None
+def text(name: str, default: str = "") -> str:
+    """An environment variable; one that is set but empty counts as not set."""
+    return os.environ.get(name, "").strip() or default
+
+
+def words(name: str, default: list[str]) -> list[str]:
+    """An environment variable that holds a list, with commas between."""
+    return [word.strip() for word in text(name).split(",") if word.strip()] or default
 
 
 def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
     """An environment variable that takes one of a few words."""
-    value = env.str(name, default=default)
+    value = text(name, default)
     if value not in allowed:
         raise ImproperlyConfigured(f"{name}={value!r} is not one of: {', '.join(allowed)}")
     return value
 
 
+def flag(name: str, default: bool) -> bool:
+    """An environment variable that is on or off."""
+    value = text(name, "on" if default else "off").lower()
+    if value not in ("on", "off", "true", "false", "yes", "no", "1", "0"):
+        raise ImproperlyConfigured(f"{name}={value!r} is neither on nor off")
+    return value in ("on", "true", "yes", "1")
+
+
+def port(name: str, default: str) -> int:
+    """An environment variable that is a TCP port."""
+    value = text(name, default)
+    if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= 65535):
+        raise ImproperlyConfigured(f"{name}={value!r} is not a port, a whole number from 1 to 65535")
+    return int(value)
+
+
+def address(name: str, default: str) -> str:
+    """An environment variable that is the address of a site, without a slash at its end."""
+    value = text(name, default).rstrip("/")
+    try:
+        parts = urlsplit(value)
+        bare = not (parts.path or parts.query or parts.fragment)
+        good = parts.scheme in ("http", "https") and parts.hostname and bare
+    except ValueError:
+        good = False
+    if not good:
+        raise ImproperlyConfigured(f"{name}={value!r} is not an address such as https://drill.example.org")
+    return value
+
+
 def data_folder() -> Path:
-    """The folder that holds the SQLite file and the secret key; made on first use."""
-    folder = Path(env.str("DRILL_DATA", default=str(BASE_DIR / "data"))).expanduser()
+    """The folder that holds the SQLite file, the secret key and the static files; made on first use."""
+    folder = Path(text("DRILL_DATA", str(BASE_DIR / "data"))).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            raise PermissionError("not writable")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError("it is not writable")
     except OSError as fault:
-        raise ImproperlyConfigured(f"DRILL_DATA={str(folder)!r} can't be used as the data folder: {fault}") from None
+        raise ImproperlyConfigured(f"DRILL_DATA={str(folder)!r} can't be used: {fault.strerror or fault}") from None
     return folder
 
 
 def secret_key() -> str:
     """SECRET_KEY, or one made once and kept in the data folder, readable by its owner alone."""
-    if key := env.str("SECRET_KEY", default=""):
+    if key := text("SECRET_KEY"):
         return key
-    if env.str("DATABASE_URL", default=""):
+    if text("DATABASE_URL"):
         raise ImproperlyConfigured("SECRET_KEY must be set when DATABASE_URL is: every process needs the same one")
     path = DATA_DIR / "secret_key"
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(50))
-    except FileExistsError:
-        pass
-    return path.read_text().strip()
+        if not path.exists():
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(50))
+        key = path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as fault:
+        raise ImproperlyConfigured(f"The secret key in {path} can't be read or made: {fault}") from None
+    if not key:
+        raise ImproperlyConfigured(f"{path} is empty; remove it, and the next start makes a new one")
+    return key
 
 
 def database() -> dict[str, object]:
     """The database that DATABASE_URL names, else drill.sqlite3 in the data folder, made safe for many writers."""
-    if env.str("DATABASE_URL", default=""):
+    config: dict[str, object] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(DATA_DIR / "drill.sqlite3")}
+    if url := text("DATABASE_URL"):
         try:
-            config = env.db_url("DATABASE_URL")
-        except (ValueError, KeyError, ImproperlyConfigured) as fault:
+            config = environ.Env.db_url_config(url)
+        except ValueError as fault:
             raise ImproperlyConfigured(f"DATABASE_URL can't be read: {fault}") from None
-        if config["ENGINE"] == "django.db.backends.postgresql":
-            return config | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
-        if config["ENGINE"] != "django.db.backends.sqlite3":
-            raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL or an SQLite database")
-    else:
-        config = {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA_DIR / "drill.sqlite3"}
+    if config.get("ENGINE") == "django.db.backends.postgresql" and config["NAME"]:
+        return config | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    # Every thread would see an in-memory database of its own.
+    if config.get("ENGINE") != "django.db.backends.sqlite3" or config["NAME"] == ":memory:":
+        raise ImproperlyConfigured("DATABASE_URL must look like postgres://user:password@host/name or sqlite:////a/file")
     pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA busy_timeout=10000"
-    options = {"transaction_mode": "IMMEDIATE", "timeout": 10, "init_command": pragmas}
-    # The tests run threads against it, which an in-memory database can't show.
-    return config | {"OPTIONS": options, "TEST": {"NAME": DATA_DIR / "test.sqlite3"}}
+    return config | {"OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 10, "init_command": pragmas}}
 
 
 DATA_DIR = data_folder()
 SECRET_KEY = secret_key()
-DEBUG = read("bool", "DEBUG", False)
-ALLOWED_HOSTS = read("list", "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = read("list", "CSRF_TRUSTED_ORIGINS", [])
+DEBUG = flag("DEBUG", False)
 DATABASES = {"default": database()}
+DRILL_HOST = text("DRILL_HOST", "127.0.0.1")
+PORT = port("PORT", "8000")
+SITE_URL = address("SITE_URL", f"http://localhost:{PORT}")
+ALLOWED_HOSTS = words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", urlsplit(SITE_URL).hostname])
+CSRF_TRUSTED_ORIGINS = [SITE_URL]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Who may make an account, and whether the labs are open to everyone who reaches the site.
 DRILL_SIGNUP = choice("DRILL_SIGNUP", "closed", ("open", "invite", "closed"))
-DRILL_PUBLIC_LABS = read("bool", "DRILL_PUBLIC_LABS", True)
+DRILL_PUBLIC_LABS = flag("DRILL_PUBLIC_LABS", True)
 DRILL_OWNER = "owner@localhost"
-SITE_URL = env.str("SITE_URL", default=f"http://localhost:{env.str('PORT', default='8000')}")
 
 INSTALLED_APPS = [
     "accounts",
@@ -154,12 +189,13 @@ ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 60
 
 # Mail: printed to the log unless EMAIL_URL names a server.
-EMAIL_URL = env.str("EMAIL_URL", default="")
-try:
-    vars().update(env.email_url("EMAIL_URL") if EMAIL_URL else {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"})
-except (ValueError, KeyError, ImproperlyConfigured) as fault:
-    raise ImproperlyConfigured(f"EMAIL_URL can't be read: {fault}") from None
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="drillapp@localhost")
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+if EMAIL_URL := text("EMAIL_URL"):
+    try:
+        vars().update(environ.Env.email_url_config(EMAIL_URL))
+    except (ValueError, ImproperlyConfigured):
+        raise ImproperlyConfigured("EMAIL_URL must look like smtp+tls://user:password@host:587") from None
+DEFAULT_FROM_EMAIL = text("DEFAULT_FROM_EMAIL", "drillapp@localhost")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
 
 # Time and language
@@ -175,7 +211,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-if "pytest" in sys.modules or DEBUG:
+if DEBUG:
     STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
     WHITENOISE_USE_FINDERS = True
 
@@ -194,7 +230,7 @@ CONTENT_SECURITY_POLICY = {
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if read("bool", "BEHIND_PROXY", False) else None
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if flag("BEHIND_PROXY", False) else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SITE_URL.startswith("https://")
 SESSION_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "drillapp.views.csrf_failure"
@@ -203,4 +239,6 @@ LOGGING = {
     "disable_existing_loggers": False,
     "handlers": {"console": {"class": "logging.StreamHandler"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
+    # A page that isn't there is the visitor's matter, not the log's.
+    "loggers": {"django.request": {"level": "ERROR"}},
 }

@@ -1,0 +1,55 @@
+"""Python imports point one way, so that an app can be read without those above it."""
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MAY_IMPORT = {
+    "accounts": {"drillapp"},
+    "calculators": {"drillapp"},
+    "questions": {"accounts", "calculators", "drillapp"},
+    "flashcards": {"accounts", "calculators", "questions", "drillapp"},
+    "drillapp": {"accounts", "calculators", "questions", "flashcards"},
+}
+SOURCES = [path for app in MAY_IMPORT for path in sorted((ROOT / app).rglob("*.py"))]
+
+
+def imported(source: str) -> set[str]:
+    """The full names of the modules that a source text imports, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def apps(names: set[str]) -> set[str]:
+    return {name.split(".")[0] for name in names} & set(MAY_IMPORT)
+
+
+def test_imports_are_found_wherever_they_stand():
+    source = "import accounts.models\ndef late():\n    from flashcards import queue\n"
+    assert imported(source) == {"accounts.models", "flashcards.queue"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_down(path: Path):
+    app = path.relative_to(ROOT).parts[0]
+    assert apps(imported(path.read_text())) <= MAY_IMPORT[app] | {app}
+
+
+@pytest.mark.parametrize("app", ["accounts", "calculators", "questions", "flashcards"])
+def test_apps_take_only_what_draws_a_page_from_the_project(app: str):
+    taken = set().union(*(imported(path.read_text()) for path in sorted((ROOT / app).rglob("*.py"))))
+    assert {name for name in taken if name.startswith("drillapp.") and not name.startswith("drillapp.htmx.")} == set()
+
+
+def test_imports_are_absolute():
+    relative = [
+        path for path in SOURCES for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert relative == []

@@ -1,0 +1,27 @@
+"""The settings of the tests: a data folder that goes away, quick passwords, static files read where they lie."""
+import atexit
+import os
+import shutil
+import tempfile
+
+folder = tempfile.mkdtemp(prefix="drillapp-tests-")
+atexit.register(shutil.rmtree, folder, ignore_errors=True)
+# A developer's own settings must not change what a test sees.
+NAMES = "ALLOWED_HOSTS BEHIND_PROXY DEBUG EMAIL_URL PORT SITE_URL DRILL_HOST DRILL_PUBLIC_LABS DRILL_SIGNUP"
+for name in NAMES.split():
+    os.environ.pop(name, None)
+os.environ["DRILL_DATA"] = folder
+if os.environ.get("DATABASE_URL"):
+    os.environ.setdefault("SECRET_KEY", "only for tests")
+
+from drillapp.settings import *  # noqa: E402, F403
+from drillapp.settings import DATABASES, STORAGES  # noqa: E402
+
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # In a file, as threads and the browser's server each need a connection to it.
+    DATABASES["default"]["TEST"] = {"NAME": os.path.join(folder, "test.sqlite3")}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = True
