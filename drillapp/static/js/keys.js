@@ -1,0 +1,42 @@
+// Presses what the page shows for a key: the first visible element whose data-key names it is clicked, a field is focused.
+(function () {
+  "use strict";
+
+  const NAMES = { " ": "Space", Escape: "Esc" };
+  const TYPED_IN = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=submit], [type=button])";
+  const OWN_KEYS = { Space: "a, button, summary, input", Enter: "a, button, summary, input" };
+  let pointed = false; // whether the focus came from a pointer, not from the keyboard
+
+  function named(event) {
+    if (event.altKey) return null;
+    if (event.ctrlKey || event.metaKey) return event.key === "Enter" && !event.shiftKey ? "Ctrl+Enter" : null;
+    if (event.shiftKey && (event.key.length > 1 || event.key === " ")) return null;
+    return NAMES[event.key] || event.key;
+  }
+
+  function pressable(element) {
+    return element.getClientRects().length > 0 && !element.disabled && element.getAttribute("aria-disabled") !== "true";
+  }
+
+  document.addEventListener("pointerdown", () => { pointed = true; }, true);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Tab" || event.key.startsWith("Arrow")) pointed = false;
+    const key = named(event);
+    if (!key || event.repeat || event.isComposing || event.defaultPrevented) return;
+    const focused = event.target instanceof Element ? event.target : document.body;
+    if (focused.matches(TYPED_IN) && key !== "Ctrl+Enter" && key !== "Esc") return;
+    // A control reached by Tab keeps its own Space and Enter; one just clicked gives them to the page.
+    if (!pointed && OWN_KEYS[key] && focused.matches(OWN_KEYS[key])) return;
+    const open = document.querySelector("dialog[open]");
+    const found = Array.from((open || document).querySelectorAll("[data-key]"))
+      .find((element) => element.dataset.key.split(" ").includes(key) && pressable(element));
+    if (!found) return;
+    event.preventDefault();
+    if (found.matches(TYPED_IN)) {
+      found.focus();
+      if (found.select) found.select();
+    } else {
+      found.click();
+    }
+  });
+})();
