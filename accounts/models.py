@@ -73,3 +73,15 @@ class Profile(models.Model):
         """The local date, counted from this person's day start."""
         start = timedelta(hours=self.day_start.hour, minutes=self.day_start.minute)
         return (self.local(instant).replace(tzinfo=None) - start).date()
+
+
+class SigninLink(models.Model):
+    """A link that signs its person in once; only the token's digest is kept, and a newer link removes an unused one."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="signin_links")
+    digest = models.CharField(max_length=64, unique=True)
+    made_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"sign-in link of {self.user}"
