@@ -1,0 +1,229 @@
+"""What goes into a scheduler run and what comes out: requests as text, and the record of each step."""
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from calculators.models.base import Refusal
+from calculators.models.kv_cache import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. A smaller `priority` is more urgent; `stop_after` n makes the n-th sampled token its stop token."""
+
+    id: str
+    prompt_tokens: int
+    max_tokens: int
+    arrival_step: int = 0
+    shares_prefix: bool = False
+    priority: int = 0
+    salt: str = ""
+    stop_after: int | None = None
+    prompt_token_ids: tuple[int, ...] = ()
+
+
+REQUEST = re.compile(
+    r"(?P<id>[A-Za-z][A-Za-z0-9_-]*):(?P<prompt>\d{1,7})/(?P<output>\d{1,7})@(?P<arrival>\d{1,7})(?P<marks>.*)"
+)
+MARK = re.compile(r"\+(?P<shared>S)|!(?P<priority>-?\d{1,7})|~(?P<salt>[A-Za-z0-9_-]+)")
+
+
+def parse_requests(text: str) -> tuple[Request, ...]:
+    """Read "A:24/8@0+S,B:40/6@0!2~tenant": id : prompt / output @ arrival, then +S shared prefix, !priority, ~salt.
+
+    Raises Refusal naming the first piece that can't be read, or an id used twice.
+    """
+    pieces = [piece.strip() for piece in re.split(r"[,\n]", text) if piece.strip()]
+    if not pieces:
+        raise Refusal("No request: write at least one, like A:24/8@0.")
+    requests = tuple(_parse_request(piece) for piece in pieces)
+    id, uses = Counter(request.id for request in requests).most_common(1)[0]
+    if uses > 1:
+        raise Refusal(f"{uses} requests are called {id}: each needs an id of its own.")
+    return requests
+
+
+def _parse_request(piece: str) -> Request:
+    if not (found := REQUEST.fullmatch(piece)):
+        raise Refusal(f"“{piece}” can't be read: write id:prompt/output@arrival, like A:24/8@0.")
+    if int(found["prompt"]) < 1 or int(found["output"]) < 1:
+        raise Refusal(f"“{piece}”: prompt and output take at least 1 token.")
+    return Request(found["id"], int(found["prompt"]), int(found["output"]), int(found["arrival"]),
+                   **_parse_marks(piece, found["marks"]))
+
+
+def _parse_marks(piece: str, marks: str) -> dict[str, bool | int | str]:
+    values: dict[str, bool | int | str] = {}
+    while marks:
+        if not (mark := MARK.match(marks)):
+            raise Refusal(f"“{piece}”: “{marks}” can't be read: only +S, !priority and ~salt follow the arrival.")
+        name = {"shared": "shares_prefix"}.get(mark.lastgroup, mark.lastgroup)
+        if name in values:
+            raise Refusal(f"“{piece}” has {mark[0][0]} twice.")
+        values[name] = {"+": True, "~": mark["salt"]}.get(mark[0][0]) or int(mark["priority"])
+        marks = marks[mark.end():]
+    return values
+
+
+def format_requests(requests: tuple[Request, ...]) -> str:
+    """The text that parse_requests reads back as the same requests."""
+    return ",".join(
+        f"{r.id}:{r.prompt_tokens}/{r.max_tokens}@{r.arrival_step}"
+        + "+S" * r.shares_prefix + (f"!{r.priority}" if r.priority else "") + (f"~{r.salt}" if r.salt else "")
+        for r in requests
+    )
+
+
+def with_token_ids(requests: tuple[Request, ...], shared_prefix_tokens: int) -> tuple[Request, ...]:
+    """Give each request without prompt token ids some that equal nobody else's, but for the shared prefix.
+
+    They are negative, so that no prompt contains a sampled token by accident.
+    """
+    shared = range(-1, -shared_prefix_tokens - 1, -1)
+    made, next_id = [], -shared_prefix_tokens - 1
+    for request in requests:
+        head = tuple(shared[: request.prompt_tokens]) if request.shares_prefix else ()
+        own = request.prompt_tokens - len(head)
+        ids = head + tuple(range(next_id, next_id - own, -1))
+        made.append(request if request.prompt_token_ids else replace(request, prompt_token_ids=ids))
+        next_id -= own
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """One call of the block allocator, failed ones too; `source` is the list served, "running" or "waiting"."""
+
+    id: str
+    source: str
+    tokens: int
+    hit_tokens: int
+    ok: bool
+    free_before: int
+    free_after: int
+    new_blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AfterSchedule:
+    """The state before the model's output; `computed` has grown by this step's tokens already."""
+
+    running: tuple[str, ...]
+    waiting: tuple[str, ...]
+    computed: dict[str, int]
+    blocks: dict[str, tuple[int, ...]]
+    free: int
+    placeholders: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The state at the end of a step; `computed` and `tokens` are of every live request, waiting ones too."""
+
+    running: tuple[str, ...]
+    waiting: tuple[str, ...]
+    computed: dict[str, int]
+    tokens: dict[str, int]
+    free: int
+    used: int
+    free_queue: tuple[int, ...]
+    cached: tuple[int, ...]
+    placeholders: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One engine step.
+
+    `tokens` is its map {request: tokens} in serving order; `needs` what each of them asked for before any cut, and
+    `computed_before` what it had computed by then, a prefix hit included. `looked_up` is the length of each lookup of
+    an admitted request, `states` where every request ends up. `running_stop` is why the running pass ended: all_served,
+    budget or self_preempted; `waiting_stop` why the waiting pass did. `processed_step` is the step whose output came
+    in (with async scheduling the one before, or None).
+    """
+
+    step: int
+    aborted: tuple[str, ...]
+    arrived: tuple[str, ...]
+    tokens: dict[str, int]
+    needs: dict[str, int]
+    computed_before: dict[str, int]
+    new: tuple[str, ...]
+    resumed: tuple[str, ...]
+    preempted: tuple[str, ...]
+    prefix_hit: dict[str, int]
+    looked_up: dict[str, int]
+    running_stop: str
+    waiting_stop: str
+    alloc: tuple[Alloc, ...]
+    evicted: tuple[int, ...]
+    scheduled_drafts: dict[str, int]
+    after_schedule: AfterSchedule
+    processed_step: int | None
+    accepted: dict[str, int]
+    sampled: dict[str, tuple[int, ...]]
+    finished: tuple[str, ...]
+    drafts: dict[str, int]
+    after: After
+    pool: tuple[Block, ...]
+    states: dict[str, str]
+    not_called: bool
+
+    @property
+    def scheduled(self) -> tuple[tuple[str, int], ...]:
+        return tuple(self.tokens.items())
+
+    @property
+    def total_scheduled(self) -> int:
+        return sum(self.tokens.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A whole run, and its totals in tokens, steps and preemptions."""
+
+    requests: tuple[Request, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def step_count(self) -> int:
+        return len(self.steps)
+
+    @property
+    def tokens_computed(self) -> int:
+        return sum(step.total_scheduled for step in self.steps)
+
+    @property
+    def preemptions(self) -> int:
+        return sum(len(step.preempted) for step in self.steps)
+
+    @property
+    def first_hit_tokens(self) -> int:
+        """Tokens found in the prefix cache at first admissions; those after a preemption are counted apart."""
+        return sum(step.prefix_hit[id] for step in self.steps for id in step.new)
+
+    @property
+    def first_query_tokens(self) -> int:
+        return sum(step.looked_up[id] for step in self.steps for id in step.new)
+
+    @property
+    def resumed_hit_tokens(self) -> int:
+        return sum(step.prefix_hit[id] for step in self.steps for id in step.resumed)
+
+    @property
+    def resumed_query_tokens(self) -> int:
+        return sum(step.looked_up[id] for step in self.steps for id in step.resumed)
+
+    @property
+    def first_token_step(self) -> dict[str, int]:
+        """The step that gave each request its first token."""
+        return {id: step.step for step in reversed(self.steps) for id in step.sampled}
+
+    @property
+    def finished_step(self) -> dict[str, int]:
+        """The step in which each request ended."""
+        return {id: step.step for step in self.steps for id in step.finished}
+
+    def state_of(self, request_id: str, step: int) -> str:
+        """"absent", "waiting", "running", "preempted" or "finished": where the request is at the end of a step."""
+        return self.steps[step].states[request_id]
