@@ -37,11 +37,11 @@ def flag(name: str, default: bool) -> bool:
     return value in ("on", "true", "yes", "1")
 
 
-def port(name: str, default: str) -> int:
-    """An environment variable that is a TCP port."""
-    value = text(name, default)
-    if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= 65535):
-        raise ImproperlyConfigured(f"{name}={value!r} is not a port, a whole number from 1 to 65535")
+def number(name: str, default: int, most: int) -> int:
+    """An environment variable that is a whole number from 1 to `most`."""
+    value = text(name, str(default))
+    if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= most):
+        raise ImproperlyConfigured(f"{name}={value!r} is not a whole number from 1 to {most}")
     return int(value)
 
 
@@ -111,8 +111,9 @@ DATA_DIR = data_folder()
 SECRET_KEY = secret_key()
 DEBUG = flag("DEBUG", False)
 DATABASES = {"default": database()}
-DRILL_HOST = text("DRILL_HOST", "127.0.0.1")
-PORT = port("PORT", "8000")
+DRILL_HOST = text("DRILL_HOST", "127.0.0.1").strip("[]")
+PORT = number("PORT", 8000, most=65535)
+WEB_CONCURRENCY = number("WEB_CONCURRENCY", 2, most=99)
 SITE_URL = address("SITE_URL", f"http://localhost:{PORT}")
 ALLOWED_HOSTS = words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", urlsplit(SITE_URL).hostname])
 CSRF_TRUSTED_ORIGINS = [SITE_URL]

@@ -1,0 +1,21 @@
+"""How gunicorn serves the site: a few processes of four threads each, as most of a request waits for the database."""
+import sys
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+try:
+    from drillapp import settings
+except ImproperlyConfigured as fault:
+    sys.exit(f"drillapp: {fault}")
+
+wsgi_app = "drillapp.wsgi"
+host = f"[{settings.DRILL_HOST}]" if ":" in settings.DRILL_HOST else settings.DRILL_HOST
+bind = f"{host}:{settings.PORT}"
+workers = settings.WEB_CONCURRENCY
+worker_class = "gthread"
+threads = 4
+graceful_timeout = 10
+loglevel = "warning"
+control_socket_disable = True
