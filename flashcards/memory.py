@@ -1,0 +1,172 @@
+"""What a card's log says of its memory: FSRS-6 behind a few plain functions, fed with study days.
+
+The scheduler counts whole 24-hour blocks between instants. A person counts study days. So it is never shown the real
+clock but one of our own, `fed_at`, on which a study day is 24 hours; the real instants stay in the log.
+"""
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Protocol
+
+import fsrs
+
+DAY = timedelta(days=1)
+SHORT_OF_A_DAY = DAY - timedelta(microseconds=1)
+DEFAULT_PARAMETERS: tuple[float, ...] = tuple(fsrs.scheduler.DEFAULT_PARAMETERS)
+FSRS_STATES = {
+    "new": fsrs.State.Learning,
+    "learning": fsrs.State.Learning,
+    "review": fsrs.State.Review,
+    "relearning": fsrs.State.Relearning,
+}
+NAMES = {fsrs.State.Learning: "learning", fsrs.State.Review: "review", fsrs.State.Relearning: "relearning"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a person wants to be scheduled; steps are waits inside learning, maximum_interval is in days."""
+
+    parameters: tuple[float, ...] = DEFAULT_PARAMETERS
+    desired_retention: float = 0.9
+    learning_steps: tuple[timedelta, ...] = ()
+    relearning_steps: tuple[timedelta, ...] = ()
+    maximum_interval: int = 36_500
+
+    def scheduler(self) -> fsrs.Scheduler:
+        return fsrs.Scheduler(
+            parameters=self.parameters,
+            desired_retention=self.desired_retention,
+            learning_steps=self.learning_steps,
+            relearning_steps=self.relearning_steps,
+            maximum_interval=self.maximum_interval,
+            enable_fuzzing=False,  # it draws from the global random; ours is seeded
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A card after some answers: stability in days, difficulty 1 to 10, and the clocks it was last answered on."""
+
+    state: str = "new"  # new, learning, review, relearning
+    step: int | None = None
+    stability: float | None = None
+    difficulty: float | None = None
+    fed_at: datetime | None = None
+    last_day: date | None = None  # the latest study day answered on
+    last_at: datetime | None = None
+    answers: int = 0
+    lapses: int = 0
+
+    def columns(self) -> dict[str, Any]:
+        """What a log row keeps of the memory that it led to."""
+        return {name: getattr(self, name) for name in ("state", "step", "stability", "difficulty", "fed_at")}
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """When a card comes back: an exact instant inside learning steps, else a study day; neither for a new card."""
+
+    day: date | None = None
+    at: datetime | None = None
+
+
+class Row(Protocol):
+    """What replay reads of a row of the log."""
+
+    id: int | None
+    kind: str
+    names_id: int | None
+    rating: int | None
+    at: datetime
+    study_day: date
+    state: str
+    step: int | None
+    due_day: date | None
+    due_at: datetime | None
+
+
+def feed(memory: Memory, at: datetime, day: date) -> datetime:
+    """The instant on the scheduler's own clock for an answer at `at` on study day `day`.
+
+    The first is noon of its study day. Then 24 hours for each study day that has passed, or, on the same one, the real
+    time since the answer before, less than 24 hours. A step back, in time or by a change of zone, is the same day.
+    """
+    if memory.fed_at is None:
+        return datetime.combine(day, time(12), tzinfo=UTC)
+    if day > memory.last_day:
+        return memory.fed_at + DAY * (day - memory.last_day).days
+    return memory.fed_at + min(max(at - memory.last_at, timedelta()), SHORT_OF_A_DAY)
+
+
+def step(memory: Memory, rating: int, *, at: datetime, study_day: date, rules: Rules) -> tuple[Memory, Due]:
+    """The memory after an answer, and when bare FSRS would have the card back."""
+    fed_at = feed(memory, at, study_day)
+    day = max(study_day, memory.last_day or study_day)
+    card, _ = rules.scheduler().review_card(_fsrs_card(memory), fsrs.Rating(rating), fed_at)
+    after = Memory(
+        state=NAMES[card.state],
+        step=card.step,
+        stability=card.stability,
+        difficulty=card.difficulty,
+        fed_at=fed_at,
+        last_day=day,
+        last_at=at,
+        answers=memory.answers + 1,
+        lapses=memory.lapses + (memory.state == "review" and rating == fsrs.Rating.Again),
+    )
+    wait = card.due - fed_at
+    return after, Due(day=day + wait) if after.state == "review" else Due(at=at + wait)
+
+
+def preview(memory: Memory, *, at: datetime, study_day: date, rules: Rules) -> dict[int, tuple[Memory, Due]]:
+    """What each rating, 1 to 4, would lead to."""
+    return {rating: step(memory, rating, at=at, study_day=study_day, rules=rules) for rating in (1, 2, 3, 4)}
+
+
+def predicted_recall(memory: Memory, day: date, parameters: tuple[float, ...] = DEFAULT_PARAMETERS) -> float | None:
+    """The chance, 0 to 1, that the card is remembered on study day `day`; None for a new one."""
+    if memory.stability is None:
+        return None
+    fed_at = memory.fed_at + DAY * max((day - memory.last_day).days, 0)
+    return Rules(parameters=parameters).scheduler().get_card_retrievability(_fsrs_card(memory), fed_at)
+
+
+def standing(rows: Iterable[Row]) -> list[Row]:
+    """The rows, oldest first, that no standing undo names; an undo that is itself undone gives its row back."""
+    kept, undone = [], set()
+    for row in reversed(list(rows)):
+        if row.id is not None and row.id in undone:
+            continue
+        if row.kind == "undo":
+            undone.add(row.names_id)
+        kept.append(row)
+    return kept[::-1]
+
+
+def replay(rows: Iterable[Row], parameters: tuple[float, ...] = DEFAULT_PARAMETERS) -> tuple[Memory, Due]:
+    """A card's memory and due from its whole log, in order, as if what was undone had never been answered.
+
+    Stability, difficulty and the fed clock are computed again from the ratings. State, step and due are what the
+    answer's row says: they hang on settings and on other cards of that day, which may have changed since.
+    """
+    memory, due = Memory(), Due()
+    rules = Rules(parameters=parameters)
+    for row in standing(rows):
+        if row.kind != "answer":
+            continue
+        after, _ = step(memory, row.rating, at=row.at, study_day=row.study_day, rules=rules)
+        memory, due = replace(after, state=row.state, step=row.step), Due(row.due_day, row.due_at)
+    return memory, due
+
+
+def _fsrs_card(memory: Memory) -> fsrs.Card:
+    # Without an id it would sleep to make one, and without a due it would read the clock; neither is used.
+    return fsrs.Card(
+        card_id=1,
+        state=FSRS_STATES[memory.state],
+        step=memory.step,
+        stability=memory.stability,
+        difficulty=memory.difficulty,
+        due=memory.fed_at or datetime.min.replace(tzinfo=UTC),
+        last_review=memory.fed_at,
+    )

@@ -1,0 +1,225 @@
+"""The learner's side in the database: cards, what was tried on them, and the log that is the truth about them."""
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from flashcards.memory import Due, Memory
+from questions.models import Question
+
+
+class Rating(models.IntegerChoices):
+    AGAIN = 1
+    HARD = 2
+    GOOD = 3
+    EASY = 4
+
+
+class State(models.TextChoices):
+    NEW = "new"
+    LEARNING = "learning"
+    REVIEW = "review"
+    RELEARNING = "relearning"
+
+
+class AppendOnlyQuerySet(models.QuerySet):
+    def update(self, **fields: Any) -> NoReturn:
+        raise TypeError(f"{self.model.__name__} rows are never changed")
+
+    def delete(self) -> NoReturn:
+        raise TypeError(f"{self.model.__name__} rows are never deleted")
+
+
+class AppendOnly(models.Model):
+    """Rows that are written once; they go only with the account that they belong to."""
+
+    objects = AppendOnlyQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **more: Any) -> None:
+        if not self._state.adding:
+            raise TypeError(f"{type(self).__name__} rows are never changed")
+        super().save(*args, **more)
+
+    def delete(self, *args: Any, **more: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} rows are never deleted")
+
+
+class Card(models.Model):
+    """One question as one person knows it; everything but its owner and question can be rebuilt from its log."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="cards")
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="cards")
+    log_length = models.PositiveIntegerField(default=0)
+    answers = models.PositiveIntegerField(default=0, help_text="standing ones: without what was undone")
+    lapses = models.PositiveIntegerField(default=0)
+    state = models.CharField(max_length=10, choices=State, default=State.NEW)
+    step = models.PositiveSmallIntegerField(null=True)
+    stability = models.FloatField(null=True, help_text="days until predicted recall falls to 90%")
+    difficulty = models.FloatField(null=True, help_text="1 to 10")
+    fed_at = models.DateTimeField(null=True, help_text="the last answer on the scheduler's own clock")
+    last_day = models.DateField(null=True, help_text="the latest study day answered on")
+    last_at = models.DateTimeField(null=True)
+    due_day = models.DateField(null=True)
+    due_at = models.DateTimeField(null=True, help_text="only inside learning steps")
+    suspended = models.BooleanField(default=False)
+    buried_until = models.DateField(null=True)
+
+    MEMORY = ("state", "step", "stability", "difficulty", "fed_at", "last_day", "last_at", "answers", "lapses")
+    DERIVED = ("log_length", *MEMORY, "due_day", "due_at")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "question"], name="one_card_for_each_question")]
+        indexes = [models.Index(fields=["user", "due_day"])]
+
+    def __str__(self) -> str:
+        return f"{self.question} of {self.user}"
+
+    @property
+    def next_ordinal(self) -> int:
+        """The log position that a page made now offers."""
+        return self.log_length + 1
+
+    @property
+    def seed(self) -> int:
+        """What fresh numbers are drawn with: the same at every look, and again after an undo."""
+        return self.pk * 1_000_003 + self.answers
+
+    @property
+    def memory(self) -> Memory:
+        return Memory(**{name: getattr(self, name) for name in self.MEMORY})
+
+    @property
+    def due(self) -> Due:
+        return Due(self.due_day, self.due_at)
+
+    def take(self, memory: Memory, due: Due, *, log_length: int) -> None:
+        """Become what an offer or a replay says; the caller saves DERIVED."""
+        for name in self.MEMORY:
+            setattr(self, name, getattr(memory, name))
+        self.due_day, self.due_at, self.log_length = due.day, due.at, log_length
+
+
+class Attempt(AppendOnly):
+    """What was tried on a card: one row when it is checked, one, with the final ticks, when it is graded."""
+
+    class Kind(models.TextChoices):
+        CHECK = "check"
+        GRADE = "grade"
+
+    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="attempts")
+    ordinal = models.PositiveIntegerField(help_text="the log position that the page offered")
+    kind = models.CharField(max_length=5, choices=Kind)
+    at = models.DateTimeField()
+    seed = models.BigIntegerField(help_text="the card and its count of standing answers; see Card.seed")
+    values = models.JSONField(default=dict, help_text="what was drawn: {run: {input: value}}")
+    digest = models.CharField(max_length=64, blank=True, help_text="of the question's content then")
+    typed = models.TextField(blank=True)
+    said = models.JSONField(default=dict, help_text="a map as it was typed: {request: text}")
+    outline = models.TextField(blank=True)
+    aloud = models.BooleanField(default=False)
+    value = models.FloatField(null=True, help_text="the number as read, in the unit asked for")
+    ratio = models.FloatField(null=True, help_text="value over the expected one")
+    within = models.BooleanField(null=True, help_text="the tolerance; null without a number or map")
+    confidence = models.PositiveSmallIntegerField(null=True, help_text="percent")
+    ticks = models.JSONField(default=list, help_text="ids of rubric points")
+    seconds = models.PositiveIntegerField(help_text="since the card was first looked at")
+
+    COMMITTED = (
+        "seed", "values", "digest", "typed", "said", "outline", "aloud", "value", "ratio", "within", "confidence",
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["card", "ordinal", "kind"], name="one_attempt_of_a_kind")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.ordinal} of {self.card}"
+
+
+class ReviewQuerySet(AppendOnlyQuerySet):
+    def standing(self) -> "ReviewQuerySet":
+        """The person's own actions that were not undone."""
+        return self.exclude(kind=Review.Kind.UNDO).exclude(named_by__kind=Review.Kind.UNDO)
+
+    def answers(self) -> "ReviewQuerySet":
+        """The answers that stand."""
+        return self.standing().filter(kind=Review.Kind.ANSWER)
+
+
+class Review(AppendOnly):
+    """A row of a card's log: what was done, when, on which study day, and what the card became by it."""
+
+    class Kind(models.TextChoices):
+        ANSWER = "answer"
+        AMEND = "amend"
+        REMOVE = "remove"
+        SET_DUE = "set_due"
+        SUSPEND = "suspend"
+        UNSUSPEND = "unsuspend"
+        BURY = "bury"
+        RESET = "reset"
+        IMPORT = "import"
+        UNDO = "undo"
+
+    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="reviews")
+    ordinal = models.PositiveIntegerField()
+    kind = models.CharField(max_length=9, choices=Kind)
+    names = models.ForeignKey(
+        "self", on_delete=models.RESTRICT, null=True, related_name="named_by", help_text="the row undone or amended"
+    )
+    rating = models.PositiveSmallIntegerField(choices=Rating, null=True)
+    at = models.DateTimeField()
+    attempt = models.ForeignKey(Attempt, on_delete=models.RESTRICT, null=True, related_name="reviews")
+    study_day = models.DateField(db_index=True)
+    zone = models.CharField(max_length=64)
+    day_start = models.TimeField()
+    was = models.CharField(max_length=10, choices=State, help_text="the state that this row found")
+    state = models.CharField(max_length=10, choices=State)
+    step = models.PositiveSmallIntegerField(null=True)
+    stability = models.FloatField(null=True)
+    difficulty = models.FloatField(null=True)
+    fed_at = models.DateTimeField(null=True)
+    due_day = models.DateField(null=True)
+    due_at = models.DateTimeField(null=True)
+
+    objects = ReviewQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["card", "ordinal"]
+        constraints = [
+            models.UniqueConstraint(fields=["card", "ordinal"], name="one_row_for_each_ordinal"),
+            models.UniqueConstraint(fields=["names"], condition=Q(kind="undo"), name="undone_once"),
+            models.CheckConstraint(
+                condition=~Q(kind__in=["answer", "amend"]) | Q(rating__isnull=False), name="an_answer_is_rated"
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind__in=["amend", "remove", "undo"]) | Q(names__isnull=False), name="an_undo_names_a_row"
+            ),
+            models.CheckConstraint(
+                condition=Q(rating__isnull=True) | Q(rating__range=(1, 4)), name="a_rating_is_1_to_4"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.ordinal} of {self.card}"
+
+
+class Draft(models.Model):
+    """What is being typed on a card, and since when it is looked at; gone once the card is graded."""
+
+    card = models.OneToOneField(Card, on_delete=models.CASCADE, related_name="draft")
+    opened_at = models.DateTimeField()
+    typed = models.TextField(blank=True)
+    said = models.JSONField(default=dict)
+    outline = models.TextField(blank=True)
+    aloud = models.BooleanField(default=False)
+    confidence = models.PositiveSmallIntegerField(null=True)
+    ticks = models.JSONField(default=list)
+
+    TYPED = ("typed", "said", "outline", "aloud", "confidence", "ticks")
+
+    def __str__(self) -> str:
+        return f"draft on {self.card}"

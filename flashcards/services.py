@@ -1,0 +1,158 @@
+"""What a learner does to cards: look, draft, commit, grade, undo. Every grade is one row of the log, exactly once."""
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import User
+from flashcards import memory, queue
+from flashcards.models import Attempt, Card, Draft, Rating, Review
+from flashcards.study_day import study_day
+from questions.models import Question
+
+MOST_SECONDS = 24 * 60 * 60
+
+
+def ensure_cards(user: User) -> None:
+    """Give the person a card for each question that is open to drilling; those there stay as they are."""
+    missing = Question.objects.filter(draft=False, retired=False).exclude(cards__user=user)
+    Card.objects.bulk_create([Card(user=user, question=question) for question in missing], ignore_conflicts=True)
+
+
+def open_card(card: Card, now: datetime) -> Draft:
+    """The card's draft; the first look makes it and starts the clock, a reload finds both as they were."""
+    draft, _ = Draft.objects.get_or_create(card=card, defaults={"opened_at": now})
+    return draft
+
+
+def save_draft(card: Card, ordinal: int, **fields: Any) -> bool:
+    """Keep what is being typed (typed, said, outline, aloud, confidence, ticks); False from a page that is stale."""
+    if unknown := set(fields) - set(Draft.TYPED):
+        raise TypeError(f"a draft has no {', '.join(sorted(unknown))}")
+    return bool(Draft.objects.filter(card=card, card__log_length=ordinal - 1).update(**fields))
+
+
+def set_ticks(card: Card, ordinal: int, ticks: list[str]) -> bool:
+    """Keep which rubric points are ticked; they become final with the grade. False from a page that is stale."""
+    return save_draft(card, ordinal, ticks=ticks)
+
+
+def committed(card: Card) -> Attempt | None:
+    """The answer committed on the card as it stands and not yet graded, or None while it is still to be asked.
+
+    It is found by the card's seed, which counts standing answers, so the answer that belongs to an undone grade is
+    back with all that was typed, ready to be graded again. A commit older than the last standing answer was made on
+    another course of events, which undoing and grading afresh has left; it does not come back.
+    """
+    last = card.reviews.answers().order_by("-ordinal").first()
+    since = last.ordinal if last else 0
+    return card.attempts.filter(kind=Attempt.Kind.CHECK, seed=card.seed, ordinal__gt=since).order_by("-ordinal").first()
+
+
+@transaction.atomic
+def commit_attempt(card: Card, *, ordinal: int, now: datetime, **fields: Any) -> Attempt | None:
+    """Commit an answer (values, digest, typed, said, outline, aloud, value, ratio, within, confidence).
+
+    What comes back is the answer that stands: a second commit changes nothing and returns the first. None means that
+    the page is stale: the log has moved past `ordinal`.
+    """
+    card = _locked(card)
+    if ordinal != card.next_ordinal:
+        return None
+    if (standing := committed(card)) is not None:
+        return standing
+    draft = open_card(card, now)
+    return Attempt.objects.create(
+        card=card, ordinal=ordinal, kind=Attempt.Kind.CHECK, at=now, seed=card.seed,
+        seconds=_seconds(draft, now), **fields,
+    )
+
+
+@transaction.atomic
+def answer_card(
+    card: Card, rating: Rating, *, ordinal: int, now: datetime, attempt: Attempt | None = None
+) -> bool:
+    """Append one answer to the card's log and bring its memory up to date.
+
+    `ordinal` is the log position the learner's page offered. If it has been taken since (double click, second tab)
+    nothing is written and the result is False. `attempt` is what was committed; with the ticks as they are now it
+    becomes the grade's own attempt, to which the log points.
+    """
+    card = _locked(card)
+    if ordinal != card.next_ordinal:
+        return False
+    profile = card.user.profile
+    offer = queue.offer(card, ordinal, now, profile)[rating]  # what the button showed: memory and due
+    Review.objects.create(
+        card=card, ordinal=ordinal, kind=Review.Kind.ANSWER, rating=rating, at=now, was=card.state,
+        attempt=attempt and _graded(attempt, card, now), due_day=offer.due_day, due_at=offer.due_at,
+        **_place(card, now), **offer.memory.columns(),
+    )
+    card.take(offer.memory, offer.due, log_length=ordinal)
+    card.save(update_fields=Card.DERIVED)
+    Draft.objects.filter(card=card).delete()
+    return True
+
+
+def last_action(user: User) -> Review | None:
+    """What an undo would take back: the person's latest action that stands, on any card and of any age."""
+    actions = Review.objects.filter(card__user=user).standing()
+    return actions.select_related("card__question").order_by("-pk").first()
+
+
+@transaction.atomic
+def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
+    """Take back the person's latest standing action by a row that names it; the result is that row.
+
+    The card gets the memory and the due that it had before, the next log position (positions only grow), the same
+    drawn numbers, and what was typed and ticked as its draft, with the clock going on from where it was. None, and
+    nothing is written, when `review_pk` is not that latest action: undone already, or something came after it.
+    """
+    if (card := Card.objects.filter(user=user, reviews=review_pk).first()) is None:
+        return None
+    card = _locked(card)
+    named = last_action(user)
+    if named is None or named.pk != review_pk:
+        return None
+    row = Review(card=card, ordinal=card.next_ordinal, kind=Review.Kind.UNDO, names=named, at=now, was=card.state)
+    remembered, due = memory.replay([*card.reviews.order_by("ordinal"), row], queue.rules(card).parameters)
+    for name, value in {**_place(card, now), **remembered.columns(), "due_day": due.day, "due_at": due.at}.items():
+        setattr(row, name, value)
+    row.save()
+    card.take(remembered, due, log_length=row.ordinal)
+    card.save(update_fields=Card.DERIVED)
+    _draft_again(card, named.attempt, now)
+    return row
+
+
+def _locked(card: Card) -> Card:
+    """The card as it is now, held until the transaction ends."""
+    cards = Card.objects.select_for_update(of=("self",)).select_related("question", "user__profile")
+    return cards.get(pk=card.pk)
+
+
+def _place(card: Card, now: datetime) -> dict[str, Any]:
+    """Where in the person's days a row falls: study day, and the zone and day start that say so."""
+    profile = card.user.profile
+    day = study_day(now, profile.zone, profile.day_start)
+    return {"study_day": day, "zone": profile.zone, "day_start": profile.day_start}
+
+
+def _graded(attempt: Attempt, card: Card, now: datetime) -> Attempt:
+    """The grade's own attempt: what was committed, with the final ticks and the time taken in all."""
+    draft = open_card(card, now)
+    committed = {name: getattr(attempt, name) for name in Attempt.COMMITTED}
+    return Attempt.objects.create(
+        card=card, ordinal=card.next_ordinal, kind=Attempt.Kind.GRADE, at=now, ticks=draft.ticks,
+        seconds=max(_seconds(draft, now), attempt.seconds), **committed,
+    )
+
+
+def _draft_again(card: Card, attempt: Attempt | None, now: datetime) -> None:
+    fields = {name: getattr(attempt, name) for name in Draft.TYPED} if attempt else {}
+    spent = timedelta(seconds=attempt.seconds if attempt else 0)
+    Draft.objects.update_or_create(card=card, defaults={"opened_at": now - spent, **fields})
+
+
+def _seconds(draft: Draft, now: datetime) -> int:
+    return min(max(int((now - draft.opened_at).total_seconds()), 0), MOST_SECONDS)
