@@ -42,6 +42,7 @@ class Question(models.Model):
     measure = models.TextField()
     check = models.JSONField(default=dict, blank=True)
     runs = models.JSONField(default=dict, blank=True)
+    keep = models.JSONField(default=dict, blank=True)
     rubric = models.JSONField(default=list)
     hints = models.JSONField(default=list, blank=True)
     traps = models.JSONField(default=list, blank=True)
