@@ -95,14 +95,16 @@ def database() -> dict[str, object]:
     config: dict[str, object] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(DATA_DIR / "drill.sqlite3")}
     if url := text("DATABASE_URL"):
         try:
-            config = environ.Env.db_url_config(url)
+            known = url.startswith(("postgres://", "postgresql://", "sqlite:///"))
+            config = environ.Env.db_url_config(url) if known else {}
         except ValueError as fault:
             raise ImproperlyConfigured(f"DATABASE_URL can't be read: {fault}") from None
-    if config.get("ENGINE") == "django.db.backends.postgresql" and config["NAME"]:
+        # Every thread would see an in-memory database of its own.
+        if config.get("NAME", "") in ("", ":memory:"):
+            example = "postgres://user:password@host/name or sqlite:////path/to/file"
+            raise ImproperlyConfigured(f"DATABASE_URL must look like {example}")
+    if config["ENGINE"] == "django.db.backends.postgresql":
         return config | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
-    # Every thread would see an in-memory database of its own.
-    if config.get("ENGINE") != "django.db.backends.sqlite3" or config["NAME"] == ":memory:":
-        raise ImproperlyConfigured("DATABASE_URL must look like postgres://user:password@host/name or sqlite:////a/file")
     pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA busy_timeout=10000"
     return config | {"OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 10, "init_command": pragmas}}
 

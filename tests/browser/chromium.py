@@ -1,4 +1,4 @@
-"""The Chromium that the browser tests drive: `python tests/browser/chromium.py` prints its path, and gets one if need be."""
+"""The Chromium that the browser tests drive. Run by itself, prints its path, and gets one if there is none."""
 import os
 import shutil
 import subprocess
@@ -23,12 +23,12 @@ def find() -> str | None:
 
 def install() -> None:
     """Debian's package where that may be installed, else Playwright's own build in the home folder."""
+    quietly = {"stdout": sys.stderr, "env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}}
     if os.geteuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "update", "--quiet=2"], stdout=sys.stderr)
-        install = ["apt-get", "install", "--yes", "--quiet=2", "--no-install-recommends", "chromium"]
-        if subprocess.run(install, stdout=sys.stderr, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}).returncode == 0:
-            return
-    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], stdout=sys.stderr)
+        subprocess.run(["apt-get", "update", "--quiet=2"], **quietly)
+        subprocess.run(["apt-get", "install", "--yes", "--quiet=2", "--no-install-recommends", "chromium"], **quietly)
+    if not find():
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], **quietly)
 
 
 if __name__ == "__main__":

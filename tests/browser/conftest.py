@@ -1,4 +1,4 @@
-"""A real Chromium on the live site; a page that breaks the content policy, fails or asks another site fails its test."""
+"""A real Chromium on the live site; a page that breaks the content policy or asks another site fails its test."""
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -55,10 +55,15 @@ def visit(browser: Browser, live_server: LiveServer, faults: list[str]) -> Itera
     def open_page(
         *, user: User | None = None, phone: bool = False, dark: bool = False, javascript: bool = True, **more: object
     ) -> Page:
-        options = {"viewport": PHONE if phone else DESKTOP, "has_touch": phone, "is_mobile": phone} | more
-        context = browser.new_context(
-            base_url=live_server.url, color_scheme="dark" if dark else "light", java_script_enabled=javascript, **options
-        )
+        options = {
+            "base_url": live_server.url,
+            "viewport": PHONE if phone else DESKTOP,
+            "has_touch": phone,
+            "is_mobile": phone,
+            "color_scheme": "dark" if dark else "light",
+            "java_script_enabled": javascript,
+        }
+        context = browser.new_context(**options | more)
         contexts.append(context)
         context.set_default_timeout(10_000)
         if user:

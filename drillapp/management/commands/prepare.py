@@ -1,4 +1,4 @@
-"""manage.py prepare: bring the database, the bank and the static files up to this code. Run again, it changes nothing."""
+"""manage.py prepare: bring database, bank and static files up to this code. Run again, it changes nothing."""
 import sys
 
 from django.core.management import CommandError, call_command
