@@ -1,29 +1,17 @@
 """Settings come from the environment; none is needed, and a wrong one stops the start with one line."""
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-OURS = ("DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "BEHIND_PROXY", "DEBUG", "EMAIL_URL", "PORT", "SITE_URL")
+from tests.drillapp.commands import run
+
 SHOW = """
 import json
 from drillapp import settings
 shown = {name: value for name, value in vars(settings).items() if name.isupper()}
 print(json.dumps(shown, default=str))
 """
-
-
-def run(data: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    """A fresh Python in the project's folder, with only these variables set of those that the settings read."""
-    prefixes = ("DRILL_", "DJANGO_")
-    kept = {name: value for name, value in os.environ.items() if not (name in OURS or name.startswith(prefixes))}
-    command = [sys.executable, *arguments]
-    given = kept | {"DRILL_DATA": str(data)} | environment
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=given)
 
 
 def settings(data: Path, **environment: str) -> dict:
