@@ -188,6 +188,10 @@ ACCOUNT_ADAPTER = "accounts.adapter.Adapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_FORMS = {"signup": "accounts.forms.SignupForm"}
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "drillapp: "
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 60
 

@@ -7,7 +7,6 @@ urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("keys/", views.keys_page, name="keys_page"),
     path("accounts/", include("accounts.urls")),
-    path("accounts/", include("allauth.account.urls")),
     path("labs/", include("calculators.urls")),
     path("", include("flashcards.urls")),
 ]

@@ -1,0 +1,119 @@
+"""Making an account, and what a person sets about the drill."""
+import re
+from datetime import timedelta
+from zoneinfo import available_timezones
+
+from allauth.account.forms import SignupForm as AllauthSignupForm
+from allauth.core import context
+from django import forms
+from django.conf import settings
+
+from accounts import access
+from accounts.models import Profile
+
+STEP = re.compile(r"(\d{1,4})\s*(m|min|h|d)\b", re.IGNORECASE)
+UNITS = {"m": timedelta(minutes=1), "min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
+
+
+def read_steps(text: str) -> str:
+    """Learning steps as they are kept, "1m 10m"; commas and "min" are read too.
+
+    Raises ValidationError with a sentence when a part is no time from 1 m to under a day, or there are more than six.
+    """
+    text = text.strip()
+    if STEP.sub("", text).strip(" ,;"):
+        raise forms.ValidationError("Write times with their units, as in “1m 10m” or “10 min, 1 h”.")
+    steps = [(int(number), unit.lower()[0]) for number, unit in STEP.findall(text)]
+    if any(not timedelta(0) < number * UNITS[unit] < timedelta(days=1) for number, unit in steps):
+        raise forms.ValidationError("Each step takes from 1 minute to under a day; longer waits are what the drill works out.")
+    if len(steps) > 6:
+        raise forms.ValidationError("At most six steps.")
+    return " ".join(f"{number}{unit}" for number, unit in steps)
+
+
+def zones() -> list[str]:
+    """The time zones named after a place, as people look for theirs, and UTC."""
+    places = ("Africa/", "America/", "Antarctica/", "Arctic/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
+    return ["UTC", *sorted(name for name in available_timezones() if name.startswith(places))]
+
+
+class SignupForm(AllauthSignupForm):
+    def clean_email(self) -> str:
+        """The address; on a site by invitation it is the one that was invited."""
+        email = super().clean_email()
+        if settings.DRILL_SIGNUP == "invite" and email != (invited := access.invited_email(context.request)):
+            raise forms.ValidationError(f"The invitation is for {invited}; only that address can make an account with it.")
+        return email
+
+
+class ProfileForm(forms.ModelForm):
+    """What a person sets; a field that can't be read says what it takes and keeps what was typed."""
+
+    zone = forms.ChoiceField(label="Time zone", help_text="Says when your day begins and ends.")
+    day_start = forms.TimeField(
+        label="A day starts at",
+        help_text="A review at 1 in the morning counts for the day before.",
+        widget=forms.TimeInput(format="%H:%M"),
+        input_formats=["%H:%M", "%H.%M", "%H"],
+        error_messages={"required": "A time such as 04:00.", "invalid": "A time from 00:00 to 23:59, such as 04:00."},
+    )
+    desired_retention = forms.FloatField(
+        label="Desired retention",
+        help_text="How often you want to be right when something comes up. Higher means shorter intervals.",
+        min_value=0.80,
+        max_value=0.97,
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+        error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), "A number from 0.80 to 0.97."),
+    )
+    new_questions_per_day = forms.IntegerField(
+        label="New questions a day",
+        help_text="Begun each day among the reviews.",
+        min_value=0,
+        max_value=63,
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), "A whole number from 0 to 63."),
+    )
+    reviews_per_day = forms.IntegerField(
+        label="Most reviews a day",
+        help_text="What is past it waits, and Today says so.",
+        min_value=0,
+        max_value=999,
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), "A whole number from 0 to 999."),
+    )
+    question_steps = forms.CharField(
+        label="Learning steps",
+        help_text="Waits before a new question counts as learned, such as “10m”. Empty: none.",
+        required=False,
+    )
+    relearning_steps = forms.CharField(
+        label="Relearning steps",
+        help_text="Waits after you grade one Again, such as “10m”. Empty: none.",
+        required=False,
+    )
+    theme = forms.ChoiceField(label="Theme", choices=Profile.Theme, widget=forms.RadioSelect)
+
+    class Meta:
+        model = Profile
+        fields = (
+            "desired_retention", "new_questions_per_day", "reviews_per_day", "question_steps", "relearning_steps",
+            "day_start", "zone", "theme",
+        )  # fmt: skip
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        # A browser may have named a zone by an older name; it stays choosable for whom it is set.
+        names = zones()
+        names += [self.instance.zone] if self.instance.zone not in names else []
+        self.fields["zone"].choices = [(name, name.replace("_", " ")) for name in names]
+
+    def clean_question_steps(self) -> str:
+        return read_steps(self.cleaned_data["question_steps"])
+
+    def clean_relearning_steps(self) -> str:
+        return read_steps(self.cleaned_data["relearning_steps"])
+
+    def save(self, commit: bool = True) -> Profile:
+        """The profile as set; from now on the time zone is the person's own and no guess."""
+        self.instance.zone_known = True
+        return super().save(commit)
