@@ -1,5 +1,8 @@
 """What every model shares: a refusal in words, and the line of a derivation."""
 from dataclasses import dataclass
+from math import floor, log, log10
+
+RIGHT = 0.05  # of the total: nearer than this a number is a rounding, not an omission
 
 
 class Refusal(ValueError):
@@ -26,3 +29,27 @@ class Line:
     value: float
     unit: str = ""
     total: bool = False
+
+    @property
+    def figure(self) -> str:
+        """The value as it is said: four figures from 100 on, three below ("8,551", "213.9", "4.05")."""
+        if not self.value:
+            return "0"
+        places = (4 if abs(self.value) >= 100 else 3) - 1 - floor(log10(abs(self.value)))
+        text = f"{self.value:,.{max(places, 0)}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def left_out(lines: tuple[Line, ...], said: float) -> str:
+    """The label of the term whose absence explains a said sum, "" when none does.
+
+    Terms are the lines above the first total. One explains the number when the total without it lies at least twice as
+    near, as a ratio, as the total itself. A number within RIGHT of the total leaves nothing out.
+    """
+    place = next((place for place, line in enumerate(lines) if line.total), 0)
+    total = lines[place].value if lines else 0.0
+    if said <= 0 or total <= 0 or abs(said / total - 1) <= RIGHT:
+        return ""
+    without = [(abs(log(said / (total - line.value))), line.label) for line in lines[:place] if 0 < line.value < total]
+    distance, label = min(without, default=(0.0, ""))
+    return label if without and 2 * distance < abs(log(said / total)) else ""

@@ -269,11 +269,12 @@ def refuse_impossible(scene: Scene, pool_bytes: int) -> None:
     """Raise Refusal when the inputs, each in range, can't go together."""
     busy = scene.decoders + 1
     if scene.budget <= busy:
-        raise Refusal(f"{scene.decoders:,} decoders and the long request take a token each: a budget of {scene.budget:,} "
-                      f"leaves nothing to prefill with. Takes more than {busy:,}.", "max_num_batched_tokens")
+        raise Refusal(f"{scene.decoders:,} decoders and the long request take a token each: a budget of "
+                      f"{scene.budget:,} leaves nothing to prefill with. Takes more than {busy:,}.",
+                      "max_num_batched_tokens")
     if scene.cached >= scene.prompt:
-        raise Refusal(f"The last token of a prompt is always computed: at most {scene.prompt - 1:,} of {scene.prompt:,} "
-                      "can come from the cache.", "cached_prefix_tokens")
+        raise Refusal(f"The last token of a prompt is always computed: at most {scene.prompt - 1:,} of "
+                      f"{scene.prompt:,} can come from the cache.", "cached_prefix_tokens")
     needed = (scene.prompt + scene.decoders * scene.context) * scene.machine.kv_bytes_per_token
     if needed > pool_bytes:
         raise Refusal(f"The prompt and the decoders' contexts need {needed / 2**30:,.1f} GiB of KV; the pool holds "
@@ -312,8 +313,8 @@ def run_backlog(scene: Scene, queue: Queue, prefill: Prefill, output_tokens: int
     """
     waiting = queue.waiting(prefill.takes_s)
     if waiting > MOST_STEPS * (scene.budget - scene.decoders - 1):
-        raise Refusal(f"{waiting // queue.each:,} prompts would wait when the prefill is over, more than {MOST_STEPS:,} "
-                      "steps can serve: lower the arrivals or their length.", "arrivals_per_s")
+        raise Refusal(f"{waiting // queue.each:,} prompts would wait when the prefill is over, more than "
+                      f"{MOST_STEPS:,} steps can serve: lower the arrivals or their length.", "arrivals_per_s")
     chunks: list[Chunk] = []
     while waiting:
         decoding = len(chunks) < output_tokens - 1  # the first output token came with the last chunk
@@ -340,7 +341,8 @@ def prefill_of(scene: Scene, chunks: tuple[Chunk, ...]) -> Prefill:
         chunks=len(chunks), full_chunk=max(chunk.tokens for chunk in chunks), gaps_ms=gaps, ends_s=ends,
         first_gap_ms=gaps[0], mean_gap_ms=sum(gaps) / len(gaps), takes_s=ends[-1],
         peak_chunk=peak + 1, peak_tokens=worst.tokens, peak_prefix=worst.prefix,
-        peak_linear_ms=linear_ms(machine, tokens), peak_attention_ms=attention, peak_attention_share=attention / gaps[peak],
+        peak_linear_ms=linear_ms(machine, tokens), peak_attention_ms=attention,
+        peak_attention_share=attention / gaps[peak],
         first_attention_share=attention_ms(machine, first.tokens, first.prefix) / gaps[0],
         slope_ms=attention_ms(machine, first.tokens, first.tokens) - attention_ms(machine, first.tokens, 0),
         decoders_kv_ms=kv_ms, beside_ms=kv_ms + machine.cpu_ms, left=scene.left,
@@ -369,7 +371,8 @@ def backlog_of(scene: Scene, per_s: float, each: int, prefill: Prefill, chunks: 
     offered, served = per_s * each, full / full_ms * 1e3
     load = offered / served
     waits = waits_of(per_s, each, chunks + rest, prefill.takes_s)
-    one_in = next(n for size in range(9) for n in (10**size, 2 * 10**size, 5 * 10**size) if len(waits[::n]) <= MOST_WAITS)
+    round_counts = (n * 10**power for power in range(9) for n in (1, 2, 5))
+    one_in = next(n for n in round_counts if len(waits[::n]) <= MOST_WAITS)
     ttfts = [wait.ttft_s for wait in waits] or [0.0]
     return Backlog(
         prompts=-(-tokens // each), tokens=tokens, steps=tokens / full, gap_ms=full_ms, gaps_ms=gaps, takes_s=takes_s,
@@ -431,7 +434,7 @@ def minute_of(prefill: Prefill, backlog: Backlog, after: After) -> Minute:
 def rivals_of(scene: Scene) -> tuple[Rival, ...]:
     """The present budget and its halves down to a sixteenth, all without threshold, then the threshold at this budget.
 
-    With the threshold off the last one is a quarter of the budget. What can't be run is left out; the last is always there.
+    With the threshold off the last one is a quarter of the budget. What can't be run is left out, never the last.
     """
     budgets = [(scene.budget >> halved, 0) for halved in range(5)]
     threshold = scene.threshold or max(scene.budget // 4, -(-(scene.prompt - scene.cached) // MOST_STEPS))
@@ -454,7 +457,9 @@ def finding(scene: Scene, base: float, peak: float, lockout_s: float) -> str:
     """The whole result in one sentence."""
     who = "one decoder" if scene.decoders == 1 else f"{scene.decoders:,} decoders"
     gap = f"One prompt of {scene.prompt:,} tokens takes the gap of {who} from {in_ms(base)} to {in_ms(peak)}"
-    return f"{gap} and locks arrivals out for {in_s(lockout_s)}." if lockout_s else f"{gap}; arrivals are served beside it."
+    if lockout_s:
+        return f"{gap} and locks arrivals out for {in_s(lockout_s)}."
+    return f"{gap}; arrivals are served beside it."
 
 
 def gap_verdict(prefill: Prefill, peak: float) -> str:
@@ -485,7 +490,8 @@ def backlog_verdict(backlog: Backlog) -> str:
     return served if backlog.load < 1 else f"{served} {never}"
 
 
-def lines_of(scene: Scene, chunks: tuple[Chunk, ...], prefill: Prefill, after: After, lockout_s: float) -> tuple[Line, ...]:
+def lines_of(scene: Scene, chunks: tuple[Chunk, ...], prefill: Prefill, after: After,
+             lockout_s: float) -> tuple[Line, ...]:
     """The longest gap as a sum with its numbers filled in, then the lockout and what stays."""
     machine, worst = scene.machine, chunks[prefill.peak_chunk - 1]
     flop, read = f"{machine.flop_per_s / 1e12:g}e12", f"{machine.bytes_per_s / 1e12:g}e12"
@@ -493,13 +499,15 @@ def lines_of(scene: Scene, chunks: tuple[Chunk, ...], prefill: Prefill, after: A
     products = f"2 × {machine.parameters / 1e9:g}e9 × {tokens:,} / {flop}"
     weights = f"{machine.weight_bytes / 1e9:g}e9 / {read}"
     multiplies = 2 * machine.parameters * tokens / machine.flop_per_s >= machine.weight_bytes / machine.bytes_per_s
-    which = "last chunk" if prefill.peak_chunk == prefill.chunks else f"chunk {prefill.peak_chunk:,} of {prefill.chunks:,}"
+    last = prefill.peak_chunk == prefill.chunks
+    which = "last chunk" if last else f"chunk {prefill.peak_chunk:,} of {prefill.chunks:,}"
+    keys = worst.prefix + (worst.tokens + 1) / 2  # the mean over the chunk's tokens of what each attends to
     context = scene.context + prefill.peak_chunk - 1
     lines = [
         Line("linear, this chunk" if multiplies else "reading the weights", products if multiplies else weights,
              prefill.peak_linear_ms, "ms"),
         Line(f"attention, {which}",
-             f"{machine.attention_flop_per_pair:,} × {worst.tokens:,} × {worst.prefix + (worst.tokens + 1) / 2:,.10g} / {flop}",
+             f"{machine.attention_flop_per_pair:,} × {worst.tokens:,} × {keys:,.10g} / {flop}",
              prefill.peak_attention_ms, "ms"),
     ]
     if worst.others:
@@ -523,26 +531,32 @@ def spans(prefill: Prefill) -> str:
 
 
 def slips_of(scene: Scene, prefill: Prefill, base: float, peak: float) -> tuple[tuple[float, str], ...]:
-    """The wrong longest gaps (ms) that people reach, and what each leaves out; none that lies close to the right one."""
+    """The wrong longest gaps (ms) that people reach, and what each leaves out; none that lies near the right one."""
     machine, full = scene.machine, prefill.full_chunk
     linear = linear_ms(machine, full + scene.decoders)
-    whole = step_ms(machine, ((scene.prompt - scene.cached, scene.cached),), scene.decoders, scene.decoders * scene.context)
+    context = scene.decoders * scene.context
+    whole = step_ms(machine, ((scene.prompt - scene.cached, scene.cached),), scene.decoders, context)
     own = attention_ms(machine, prefill.peak_tokens, 0)
     slips = (
-        (base, "That is the gap without the long prompt. Chunking bounds the tokens of a step and not its time: "
-               "a decoder waits for the whole step."),
-        (linear, "That is the linear part alone. It leaves out the attention of the chunk to everything prefilled before it."),
-        (linear + prefill.beside_ms, "That is a step without its prefill attention: the linear part, the decoders' KV and "
-                                     "the CPU. The chunk's attention to everything prefilled before it is left out."),
-        (linear + own + prefill.beside_ms, "That is a full chunk with no prefix behind it. The longest one attends to "
-                                           f"{prefill.peak_prefix:,} tokens already prefilled as well."),
-        (prefill.mean_gap_ms, f"That is the mean of the {prefill.chunks:,} gaps. They climb, so the longest stands well "
-                              "above it."),
-        (prefill.peak_attention_ms, "That is the attention alone. It leaves out the linear part of the chunk's tokens."),
+        (base, "That is the gap without the long prompt. Chunking bounds the tokens of a step and not its time: a decoder "
+               "waits for the whole step."),
+        (linear, "That is the linear part alone. It leaves out the attention of the chunk to everything prefilled "
+                 "before it."),
+        (linear + prefill.beside_ms,
+         "That is a step without its prefill attention: the linear part, the decoders' KV and the CPU. The chunk's "
+         "attention to everything prefilled before it is left out."),
+        (linear + own + prefill.beside_ms,
+         "That is a full chunk with no prefix behind it. The longest one attends to "
+         f"{prefill.peak_prefix:,} tokens already prefilled as well."),
+        (prefill.mean_gap_ms,
+         f"That is the mean of the {prefill.chunks:,} gaps. They climb, so the longest stands well above it."),
+        (prefill.peak_attention_ms,
+         "That is the attention alone. It leaves out the linear part of the chunk's tokens."),
         (linear + prefill.peak_attention_ms / 2 + prefill.beside_ms,
          "That counts half of the attention: QKᵀ and PV are two products of the same size."),
-        (prefill.takes_s * 1e3, f"That is the whole prefill. Chunking cuts it into {prefill.chunks:,} steps, with a token "
-                                "for each decoder after every one."),
+        (prefill.takes_s * 1e3,
+         f"That is the whole prefill. Chunking cuts it into {prefill.chunks:,} steps, with a token for each decoder "
+         "after every one."),
         (whole, "That is the whole prompt in one step, as without chunking."),
     )
     return tuple((value, sentence) for value, sentence in slips if abs(value / peak - 1) > SLIP_APART)

@@ -12,7 +12,7 @@ DEFAULT = solve()
 
 
 def rival(budget: int, threshold: int = 0, among: Interference = DEFAULT) -> tuple[int, float, float, float]:
-    """Steps, first gap (s), longest gap (s) and prefill (s) of one row of the comparison, rounded as the hand table is."""
+    """Steps, first gap, longest gap and prefill (s) of one row of the comparison, rounded as the hand table is."""
     row = next(row for row in among.rivals if (row.budget, row.threshold) == (budget, threshold))
     return row.chunks, round(row.first_gap_ms / 1e3, 3), round(row.peak_gap_ms / 1e3, 3), round(row.takes_s, 2)
 
@@ -85,7 +85,8 @@ def test_terms_of_the_longest_gap_add_up():
     for result in (DEFAULT, solve(long_prefill_token_threshold=2_048), solve(prompt_tokens=100_000, decoders=100)):
         terms = [line for line in result.lines if line.unit == "ms"]
         total = next(place for place, line in enumerate(terms) if line.total)
-        assert sum(line.value for line in terms[:total]) == pytest.approx(terms[total].value) == pytest.approx(result.peak_gap_ms)
+        assert sum(line.value for line in terms[:total]) == pytest.approx(terms[total].value)
+        assert terms[total].value == pytest.approx(result.peak_gap_ms)
 
 
 def test_an_arrival_served_beside_the_prefill_lengthens_that_step():
@@ -129,7 +130,8 @@ def test_a_queue_that_never_empties_is_said_in_words():
     ({"pool_gib": 10}, "pool_gib", "the pool holds 10.0 GiB"),
     ({"long_prefill_token_threshold": 16}, "long_prefill_token_threshold", "7,140 steps"),
     ({"max_num_batched_tokens": 64}, "max_num_batched_tokens", "3,570 steps"),
-    ({"arrivals_per_s": 100, "arrival_prompt_tokens": 100_000, "max_num_batched_tokens": 1_024}, "arrivals_per_s", "would wait"),
+    ({"arrivals_per_s": 100, "arrival_prompt_tokens": 100_000, "max_num_batched_tokens": 1_024},
+     "arrivals_per_s", "would wait"),
 ])
 def test_inputs_that_cannot_go_together_are_refused_beside_their_field(values: dict, field: str, words: str):
     with pytest.raises(Refusal, match=words) as refused:
@@ -152,7 +154,8 @@ def test_a_quarter_second_is_known_as_the_first_chunk_alone():
 @settings(max_examples=60, deadline=None)
 @given(
     prompt_tokens=st.integers(1, 200_000), max_num_batched_tokens=st.integers(16, 20_000),
-    long_prefill_token_threshold=st.integers(0, 20_000), decoders=st.integers(0, 300), context_tokens=st.integers(0, 4_000),
+    long_prefill_token_threshold=st.integers(0, 20_000), decoders=st.integers(0, 300),
+    context_tokens=st.integers(0, 4_000),
     arrivals_per_s=st.floats(0, 60), arrival_prompt_tokens=st.integers(16, 4_000), output_tokens=st.integers(1, 3_000),
     model=st.sampled_from(sorted(MODELS)), gpu=st.sampled_from(sorted(GPUS)),
 )
