@@ -1,14 +1,19 @@
 """What a lab is: a few views, each a form, a pure function and a picture. A lab's state is its address."""
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.urls import reverse
 
 from calculators.models.base import Refusal
 
-__all__ = ["Ask", "Lab", "Preset", "Refusal", "Shown", "View"]
+__all__ = ["Ask", "Expected", "Group", "Lab", "Preset", "Refusal", "Shown", "Switch", "View"]
+
+LONGEST_STEP = 9  # digits; more can't be a step and may not even be an int
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,15 @@ class Preset:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Knobs that stand together under a heading, or folded away behind it."""
+
+    heading: str
+    fields: tuple[str, ...]
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """What a calculator asks the reader to commit before it shows its result: an attribute of the result, and its unit."""
 
@@ -30,41 +44,88 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """One entry of the map that a step lab lets its reader say first: what it is, and the sentence that says why.
+
+    An entry with a `note` ("done", "not here yet") is named on the strip and not asked for.
+    """
+
+    name: str
+    value: int
+    why: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
-    """One computed state of a view: the cleaned inputs, the model's result, the step looked at (0 without steps), the picture."""
+    """One computed state of a view: the cleaned inputs, the model's result, the step looked at (0 without steps).
+
+    `said` is what the reader committed, None without: a number in the ask's unit, or of a step lab a map. `picture` is
+    what the view draws of all this.
+    """
 
     inputs: Mapping[str, Any]
     result: Any
     step: int
     last_step: int
-    picture: Any
+    said: Any = None
+    picture: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+class Switch(forms.TypedChoiceField):
+    """On or off: a two-valued choice, since an unticked box sends nothing and so could never switch a default off."""
+
+    def __init__(self, *, initial: bool, **more: Any) -> None:
+        super().__init__(choices=[("on", "on"), ("off", "off")], coerce=lambda text: text == "on", initial=initial, **more)
+
+    def prepare_value(self, value: Any) -> Any:
+        return {True: "on", False: "off"}.get(value, value)
+
+
+@dataclass(frozen=True)
 class View:
-    """A form, a model function whose parameters are the form's fields by name, and a picture of its result.
+    """A form, a model function whose parameters are the form's fields by name, and a picture of what is shown.
 
-    A model that returns `steps` is a simulator: the view then takes `step` from the address as well.
+    A model that returns `steps` is a simulator: the view then takes `step` from the address as well, and with `predict`
+    (the result and a step: the entries of its map) lets the reader say a step before seeing it. A form's `units`, a
+    dict by field, stand inside its knobs. `summary` says the inputs in one line; `tell` says the result in lines for a
+    shell; `bulky` names what of a step is left out when all steps are listed.
     """
 
     name: str
     form: type[forms.Form]
     solve: Callable[..., Any]
     title: str = ""
-    picture: Callable[[Any, int], Any] = lambda result, step: None
+    picture: Callable[[Shown], Any] = lambda shown: None
     presets: tuple[Preset, ...] = ()
     ask: Ask | None = None
+    predict: Callable[[Any, int], tuple[Expected, ...]] | None = None
+    groups: tuple[Group, ...] = ()
+    summary: Callable[[Mapping[str, Any]], str] = lambda inputs: ""
+    tell: Callable[[Any], Iterable[str]] | None = None
+    bulky: tuple[str, ...] = ()
 
-    def starting_values(self) -> dict[str, str]:
+    @cached_property
+    def starts(self) -> dict[str, str]:
         """What the form starts from, as its widgets would send it."""
         blank = self.form()
         return {name: text_of(blank, name, blank.get_initial_for_field(item, name)) for name, item in blank.fields.items()}
 
+    def starting_values(self) -> dict[str, str]:
+        """A copy of what the form starts from, as its widgets would send it."""
+        return dict(self.starts)
+
+    def texts(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """The values that are fields of the form, in its order, each as an address holds it."""
+        blank = self.form()
+        return {name: plain(field, text_of(blank, name, values[name])) for name, field in blank.fields.items() if name in values}
+
     def bind(self, given: Mapping[str, Any]) -> forms.Form:
         """The form filled with its starting values and, over them, what was given (raw text or cleaned values)."""
-        blank = self.form()
-        texts = {name: text_of(blank, name, value) for name, value in given.items() if name in blank.fields}
-        return self.form(self.starting_values() | texts)
+        form = self.form(self.starting_values() | self.texts(given))
+        for field in form.fields.values():
+            field.error_messages |= dict.fromkeys(field.error_messages | ALWAYS_SAID, what_it_takes(field))
+        return form
 
     def compute(self, form: forms.Form) -> tuple[dict[str, Any], Any] | None:
         """The cleaned inputs and the model's result; on a fault None, with its sentence in the form's errors."""
@@ -78,13 +139,21 @@ class View:
             return None
 
     def show(self, form: forms.Form, step: str | None = None) -> Shown | None:
-        """Compute and draw; an empty step is the first, one past the end the last. None on a fault."""
+        """Compute; an empty step is the first, one past the end the last. None on a fault. `drawn` adds the picture."""
         if (computed := self.compute(form)) is None:
             return None
         inputs, result = computed
         last = len(result.steps) - 1 if hasattr(result, "steps") else 0
-        at = min(max(int(step), 0), last) if step and step.isdecimal() else 0
-        return Shown(inputs, result, at, last, self.picture(result, at))
+        return Shown(inputs, result, step_within(step, last), last)
+
+    def back_one(self, shown: Shown) -> Shown:
+        """The same run, one step earlier."""
+        return replace(shown, step=shown.step - 1)
+
+    def drawn(self, shown: Shown, said: Any = None) -> Shown:
+        """The same with its picture, which knows what the reader said."""
+        shown = replace(shown, said=said)
+        return replace(shown, picture=self.picture(shown))
 
     def run(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         """Inputs and result for values that must hold, as a question's own must.
@@ -95,15 +164,92 @@ class View:
             raise Refusal(f"no such input: {', '.join(sorted(unknown))}")
         form = self.bind(values)
         if (computed := self.compute(form)) is None:
-            raise Refusal("; ".join(f"{name}: {' '.join(errors)}" for name, errors in form.errors.items()))
+            raise Refusal("; ".join(sentence if name == "all" else f"{name}: {sentence}" for name, sentence in faults(form).items()))
         return computed
 
     def query(self, values: Mapping[str, Any], **more: Any) -> str:
         """The address's query for these values: only what differs from the starting values, so that links stay short."""
-        starts, blank = self.starting_values(), self.form()
-        texts = {name: text_of(blank, name, value) for name, value in values.items() if name in starts}
-        kept = {name: text for name, text in texts.items() if text != starts[name]}
-        return urlencode(kept | {name: value for name, value in more.items() if value not in (None, "")})
+        kept = {name: text for name, text in self.texts(values).items() if text != self.starts[name]}
+        kept |= {name: value for name, value in more.items() if value not in (None, "")}
+        return urlencode(kept, safe=":/@,!~")
+
+    def nearest_preset(self, values: Mapping[str, Any]) -> tuple[Preset, set[str]]:
+        """The preset that fewest of these values differ from, and the names of those that do."""
+        texts = self.starts | self.texts(values)
+        presets = self.presets or (Preset("", {}),)
+        starts = [self.starts | self.texts(preset.values) for preset in presets]
+        off = [{name for name, text in texts.items() if text != start[name]} for start in starts]
+        best = min(range(len(presets)), key=lambda place: len(off[place]))
+        return presets[best], off[best]
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab: its slug, its title, one line of what it shows, its views, and the template that draws the result.
+
+    `aside` is a template that stands under the knobs; `thumbnail` makes the small drawing (216 by 64) of the labs' page from the first view's first preset.
+    """
+
+    slug: str
+    title: str
+    views: tuple[View, ...]
+    fragment: str
+    topic: str
+    line: str
+    notes: tuple[str, ...] = ()
+    aside: str = ""
+    thumbnail: Callable[[Any], Any] | None = None
+
+    @property
+    def heading(self) -> str:
+        """The slug as words, for the margin: "Prefill interference"."""
+        return self.slug.replace("-", " ").capitalize()
+
+    def view(self, name: str | None) -> View:
+        """The view of that name; without one, or with an unknown one, the first."""
+        return next((view for view in self.views if view.name == name), self.views[0])
+
+    def address(self, view: View, values: Mapping[str, Any], **more: Any) -> str:
+        """The page's address for these values, as short as it can be; `more` are step, ask, said, …"""
+        named = {} if view is self.views[0] else {"view": view.name}
+        query = view.query(values, **named | more)
+        return reverse("calculators:lab_page", args=[self.slug]) + (f"?{query}" if query else "")
+
+    @cached_property
+    def small_picture(self) -> Any:
+        """The thumbnail, drawn once: its inputs never change."""
+        view = self.views[0]
+        _, result = view.run(view.presets[0].values if view.presets else {})
+        return self.thumbnail(result) if self.thumbnail else None
+
+
+ALWAYS_SAID = dict.fromkeys(("required", "invalid", "min_value", "max_value", "max_length", "invalid_choice"))
+
+
+def what_it_takes(field: forms.Field) -> str:
+    """The sentence that stands beside a field whose value can't be used."""
+    if isinstance(field, forms.IntegerField):
+        kind = "a number" if isinstance(field, forms.FloatField) else "a whole number"
+        low, high = field.min_value, field.max_value
+        takes = f"{kind} from {low:,} to {high:,}" if None not in (low, high) else kind
+        return f"Takes {takes}{'' if field.required else ', or nothing'}."
+    if isinstance(field, forms.ChoiceField):
+        return f"Takes one of: {', '.join(str(label) for _, label in field.choices)}."
+    longest = getattr(field, "max_length", None)
+    return f"Takes a text of at most {longest:,} characters." if longest else "Takes a text; it can't be empty."
+
+
+def faults(form: forms.Form) -> dict[str, str]:
+    """A form's sentences by field; what is wrong with several fields together stands under "all"."""
+    return {"all" if name == NON_FIELD_ERRORS else name: " ".join(dict.fromkeys(errors)) for name, errors in form.errors.items()}
+
+
+def step_within(text: str | None, last: int) -> int:
+    """The step an address names, kept between the first and the last; 0 when it names none."""
+    text = (text or "").strip()
+    if not text.isascii() or not text.isdigit():
+        return 0
+    return min(int(text), last) if len(text) <= LONGEST_STEP else last
 
 
 def text_of(form: forms.Form, name: str, value: Any) -> str:
@@ -114,18 +260,9 @@ def text_of(form: forms.Form, name: str, value: Any) -> str:
     return str(prepared if prepared is not None else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Lab:
-    """A lab: its slug, its title, one line of what it shows, its views, and the template that draws the result."""
-
-    slug: str
-    title: str
-    views: tuple[View, ...]
-    fragment: str
-    topic: str
-    line: str
-    notes: tuple[str, ...] = field(default=())
-
-    def view(self, name: str | None) -> View:
-        """The view of that name; without one, or with an unknown one, the first."""
-        return next((view for view in self.views if view.name == name), self.views[0])
+def plain(field: forms.Field, text: str) -> str:
+    """A number's text without the commas and spaces that group its thousands; any other text as it is."""
+    if not isinstance(field, forms.IntegerField):
+        return text
+    bare = text.strip().replace(",", "").replace(" ", "").replace("\u00a0", "").replace("_", "")
+    return bare if bare.replace(".", "", 1).isascii() and bare.replace(".", "", 1).isdigit() else text

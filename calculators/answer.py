@@ -1,0 +1,55 @@
+"""A lab's answer as plain data, the same for `/labs/SLUG.json` and for `manage.py lab`."""
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from calculators.labs.base import View, faults, step_within
+from calculators.models.base import Line
+
+
+def answer(view: View, given: Mapping[str, Any], step: str | None = None) -> dict[str, Any]:
+    """Inputs, result and faults ({field: sentence}); the result is None on a fault.
+
+    A step's bulky parts are left out where all steps are listed; `step` names one that is given whole.
+    """
+    form = view.bind(given)
+    computed = view.compute(form)
+    inputs = plain_data(computed[0]) if computed else dict(form.data)
+    told: dict[str, Any] = {"inputs": inputs, "result": None, "faults": faults(form)}
+    if computed:
+        result = computed[1]
+        told["result"] = plain_data(result, without=view.bulky)
+        if step and hasattr(result, "steps"):
+            told["step"] = plain_data(result.steps[step_within(step, len(result.steps) - 1)])
+    return told
+
+
+def plain_data(value: Any, without: tuple[str, ...] = ()) -> Any:
+    """Dataclasses as mappings of their fields and properties, tuples as lists; numbers and texts as they are."""
+    if is_dataclass(value):
+        return {name: plain_data(getattr(value, name), without) for name in names_of(value) if name not in without}
+    if isinstance(value, Mapping):
+        return {str(key): plain_data(item, without) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_data(item, without) for item in value]
+    if isinstance(value, float) and value in (float("inf"), float("-inf")) or value != value:
+        return str(value)
+    return value
+
+
+def names_of(value: Any) -> list[str]:
+    """What a dataclass can be asked for by name: its fields, then its properties."""
+    computed = [name for name, item in vars(type(value)).items() if isinstance(item, property)]
+    return [field.name for field in fields(value)] + computed
+
+
+def in_lines(result: Any) -> Iterable[str]:
+    """A result as lines for a reader: its derivation, then whatever is one number, one word or a short list."""
+    for line in getattr(result, "lines", ()):
+        yield f"{line.label} = {line.expression + ' = ' if line.expression else ''}{line.value:,.6g} {line.unit}".rstrip()
+    for name in names_of(result):
+        value = getattr(result, name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield f"{name}: {value:,.6g}"
+        elif isinstance(value, (str, bool)) or (isinstance(value, tuple) and not any(isinstance(v, (tuple, Line)) or is_dataclass(v) for v in value)):
+            yield f"{name}: {', '.join(f'{v:,.6g}' if isinstance(v, float) else str(v) for v in value) if isinstance(value, tuple) else value}"

@@ -1,0 +1,5 @@
+"""Every lab by its slug, in the order shown."""
+from calculators.labs import scheduler
+from calculators.labs.base import Lab
+
+LABS: dict[str, Lab] = {lab.slug: lab for lab in (scheduler.LAB,)}

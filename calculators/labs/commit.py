@@ -1,0 +1,91 @@
+"""Commit, then check, inside a lab: what the reader said against what it is. Nothing of it is stored."""
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from calculators.labs.base import Ask, Expected
+from calculators.models import quantity
+
+NEAR_SLIP = 0.03  # of a slip's value: as near as hand arithmetic gets to it
+LONGEST_COUNT = 9  # digits of a token count
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A committed number beside the computed one, in words: "250 ms", "984 ms", "3.9× too low", and the known slip."""
+
+    said: str
+    computed: str
+    off: str
+    slip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One field of the strip: the request, what was typed, the sentence beside it, or the note that stands instead."""
+
+    name: str
+    typed: str = ""
+    fault: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One predicted entry after the step: what was said, what it is, and why."""
+
+    name: str
+    said: int
+    value: int
+    why: str
+
+    @property
+    def right(self) -> bool:
+        return self.said == self.value
+
+
+def weigh(ask: Ask, result: Any, said: float) -> Verdict:
+    """The said number (in the ask's unit) against the result's figure; a slip it lies within 3% of is named."""
+    expected = getattr(result, ask.figure)
+    near = [(abs(said / value - 1), sentence) for value, sentence in getattr(result, "slips", ()) if value]
+    distance, sentence = min(near, default=(1.0, ""))
+    off = how_far(said, expected)
+    slip = sentence if distance <= NEAR_SLIP and off != "right" else ""
+    return Verdict(quantity.say(said, ask.unit, 4), quantity.say(expected, ask.unit), off, slip)
+
+
+def how_far(said: float, expected: float) -> str:
+    """"3.9× too low", "1.03× too high", or "right" when no difference shows at two decimals."""
+    if said == expected:
+        return "right"
+    direction = "too high" if said > expected else "too low"
+    if said * expected <= 0:
+        return direction
+    ratio = max(said / expected, expected / said)
+    digits = 2 if ratio < 2 else 1 if ratio < 10 else 0
+    return "right" if round(ratio, 2) == 1 else f"{ratio:,.{digits}f}× {direction}"
+
+
+def slots(entries: tuple[Expected, ...], given: Mapping[str, str]) -> tuple[Slot, ...]:
+    """The strip's fields for a step's entries, with what was typed and a sentence beside what can't be read."""
+    return tuple(
+        Slot(entry.name, note=entry.note) if entry.note else
+        Slot(entry.name, typed := given.get(entry.name, ""), "" if count(typed) is not None else f"{entry.name}: a whole number")
+        for entry in entries
+    )
+
+
+def score(entries: tuple[Expected, ...], given: Mapping[str, str]) -> tuple[Scored, ...]:
+    """Each asked entry beside what was said; an empty field says 0 tokens. The fields must have been read without fault."""
+    return tuple(
+        Scored(entry.name, count(given.get(entry.name, "")) or 0, entry.value, entry.why)
+        for entry in entries if not entry.note
+    )
+
+
+def count(text: str) -> int | None:
+    """A typed number of tokens ("1,024", "2 045"), 0 for an empty field, None for what is no such number."""
+    bare = "".join(text.split()).replace(",", "")
+    if not bare:
+        return 0
+    return int(bare) if bare.isascii() and bare.isdigit() and len(bare) <= LONGEST_COUNT else None

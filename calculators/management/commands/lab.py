@@ -1,0 +1,50 @@
+"""`manage.py lab SLUG --set name=value`: a lab at the shell, with the answer that its page shows."""
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from calculators.answer import answer, in_lines
+from calculators.labs import LABS
+
+
+class Command(BaseCommand):
+    help = "Run a lab: inputs by name, the result as lines or as JSON."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug", help=", ".join(LABS))
+        parser.add_argument("--view", help="which of the lab's views, the first without")
+        parser.add_argument("--set", dest="given", action="append", default=[], metavar="NAME=VALUE", help="an input; may be repeated")
+        parser.add_argument("--step", help="also give this step whole (with --json)")
+        parser.add_argument("--json", action="store_true", help="the answer of /labs/SLUG.json")
+
+    def handle(self, *, slug: str, view: str | None, given: list[str], step: str | None, json: bool, **options: Any) -> None:
+        if (lab := LABS.get(slug)) is None:
+            raise CommandError(f"There is no lab called {slug}; there are {', '.join(LABS)}.")
+        if view and view not in (names := [each.name for each in lab.views]):
+            raise CommandError(f"{slug} has no view called {view}; it has {', '.join(names)}.")
+        chosen = lab.view(view)
+        values = dict(pair_of(text) for text in given)
+        if unknown := set(values) - set(chosen.form.base_fields):
+            raise CommandError(f"{slug} has no input called {', '.join(sorted(unknown))}; it has {', '.join(chosen.form.base_fields)}.")
+        told = answer(chosen, values, step)
+        if json:
+            self.stdout.write(as_json(told))
+        elif not told["faults"]:
+            self.stdout.write("\n".join((chosen.tell or in_lines)(chosen.run(values)[1])))
+        if told["faults"]:
+            sentences = [sentence if name == "all" else f"{name}: {sentence}" for name, sentence in told["faults"].items()]
+            raise CommandError("\n".join(sentences))
+
+
+def pair_of(text: str) -> tuple[str, str]:
+    """"name=value" in its two parts."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise CommandError(f"--set takes NAME=VALUE, not {text!r}.")
+    return name.strip(), value
+
+
+def as_json(told: dict[str, Any]) -> str:
+    return json.dumps(told, ensure_ascii=False, indent=1)

@@ -1,0 +1,11 @@
+"""The labs' addresses."""
+from django.urls import path
+
+from calculators import views
+
+app_name = "calculators"
+urlpatterns = [
+    path("", views.labs_page, name="labs_page"),
+    path("<slug:slug>", views.lab_page, name="lab_page"),
+    path("<slug:slug>.json", views.lab_json, name="lab_json"),
+]

@@ -1,0 +1,78 @@
+"""The labs' pages: everything they show depends on the address alone."""
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from calculators.answer import answer
+from calculators.labs import LABS
+from calculators.labs.base import Lab
+from calculators.stage import stage_of
+from drillapp.htmx import render_page, wants_fragment
+
+
+def labs_open(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let anyone in, so that a link can be shared; only people with an account where DRILL_PUBLIC_LABS is off."""
+
+    @wraps(view)
+    def judged(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if settings.DRILL_PUBLIC_LABS or request.user.is_authenticated:
+            return view(request, *args, **kwargs)
+        return redirect_to_login(request.get_full_path())
+
+    return judged
+
+
+def lab_called(slug: str) -> Lab:
+    if (lab := LABS.get(slug)) is None:
+        raise Http404(f"There is no lab called {slug}.")
+    return lab
+
+
+@require_GET
+@labs_open
+def labs_page(request: HttpRequest) -> HttpResponse:
+    """Every lab as a small picture, by topic."""
+    topics: dict[str, list[Lab]] = {}
+    for lab in LABS.values():
+        topics.setdefault(lab.topic, []).append(lab)
+    return render(request, "calculators/index.html", {"topics": topics, "count": len(LABS)})
+
+
+@require_GET
+@labs_open
+def lab_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """One lab: the whole page, or for htmx only its stage; a knob at fault then leaves the last good picture alone."""
+    lab = lab_called(slug)
+    stage = stage_of(lab, request.GET.dict())
+    embedded = wants_fragment(request) and not on_lab_page(request)
+    context = {"lab": lab, "stage": stage, "embedded": embedded, "fragment": wants_fragment(request)}
+    if wants_fragment(request) and stage.faults and not embedded:
+        response = render_page(request, "calculators/lab.html", "calculators/_knob_marks.html", context)
+        response["HX-Reswap"] = "none"
+        return response
+    response = render_page(request, "calculators/lab.html", lab.fragment, context)
+    if wants_fragment(request) and not embedded:
+        response["HX-Push-Url"] = stage.here
+    return response
+
+
+@require_GET
+@labs_open
+def lab_json(request: HttpRequest, slug: str) -> JsonResponse:
+    """Inputs, result and faults ({field: sentence}) of a lab for the same names as its page's address."""
+    lab = lab_called(slug)
+    given = request.GET.dict()
+    return JsonResponse(answer(lab.view(given.get("view")), given, given.get("step")))
+
+
+def on_lab_page(request: HttpRequest) -> bool:
+    """Whether htmx asks from a lab's own page; elsewhere a lab is embedded, and its steps leave the address alone."""
+    current = request.htmx.current_url_abs_path or ""
+    return current.startswith(reverse("calculators:labs_page"))
