@@ -1,13 +1,20 @@
 """What comes next: the offer on each button, the plan of a person's day, the next card."""
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import takewhile
+from statistics import median
 
 from accounts.models import Profile, User
-from flashcards.memory import Due, Memory, Rules
-from flashcards.models import Card, Rating
+from accounts.steps import read_steps
+from flashcards import memory, spread
+from flashcards.memory import DEFAULT_PARAMETERS, Due, Memory, Rules
+from flashcards.models import Attempt, Card, Rating, Review, State
+from flashcards.study_day import end_of, start_of, study_day
 
 LEARN_AHEAD = timedelta(minutes=20)
+FORECAST_DAYS = 14
+PACE_ATTEMPTS = 200  # the latest ones: a pace changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,16 +22,13 @@ class Offer:
     """What a button will do: the memory, the due (a day, or an instant inside learning steps), and its label."""
 
     memory: Memory
-    due: Due
+    due_day: date | None
+    due_at: datetime | None
     label: str  # "10 min", "14 d", "3.3 mo", "1.2 y"
 
     @property
-    def due_day(self) -> date | None:
-        return self.due.day
-
-    @property
-    def due_at(self) -> datetime | None:
-        return self.due.at
+    def due(self) -> Due:
+        return Due(self.due_day, self.due_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,21 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """What is left of a study day within its limits; `line` is all of it in the order it comes."""
+
+    study_day: date
+    cards: list[Card]  # everything that may come up on some day
+    learning_due: list[Card]
+    due: list[Card]
+    new_today: list[Card]
+    line: list[Card]
+    recall: dict[int, float | None]  # by the card's pk; None for a new one
+    held_back: list[Held]
+    order: str
+
+
+@dataclass(frozen=True, slots=True)
 class Day:
     """A person's study day as it stands now; the lists of cards are what is left of it, in order."""
 
@@ -59,25 +78,123 @@ class Day:
     first_in_line: list[Place]  # all that is left, in the order it comes
     order: str  # "lowest predicted recall first" or "in the order they fell due"
     minutes: int  # for all that is left, at this person's own pace
-    next_due: datetime | None  # when something comes back once all this is done; None when nothing ever will
+    next_due: datetime | None  # when something comes back once all this is done; None when nothing is under way
     forecast: list[tuple[date, int]]  # cards falling due on each of 14 days, today's with the overdue
     streak: int  # study days in a row with an answer, up to today or yesterday
     studied_today: bool
 
 
-def rules(card: Card) -> Rules:
-    """How this card is scheduled, by its owner's settings."""
-    raise NotImplementedError
+# The offer
+
+def rules(profile: Profile) -> Rules:
+    """How a person's questions are scheduled."""
+    return Rules(
+        parameters=tuple(profile.fsrs_parameters) or DEFAULT_PARAMETERS,
+        desired_retention=profile.desired_retention,
+        learning_steps=read_steps(profile.question_steps),
+        relearning_steps=read_steps(profile.relearning_steps),
+    )
 
 
 def offer(card: Card, ordinal: int, now: datetime, profile: Profile) -> dict[Rating, Offer]:
-    """What each of the four buttons will do if pressed at `now` for log position `ordinal`."""
-    raise NotImplementedError
+    """What each of the four buttons will do if pressed at `now` for log position `ordinal`.
+
+    It is worked out before a button is shown and again, by the same rules, when it is pressed.
+    """
+    day, by = study_day(now, profile.zone, profile.day_start), rules(profile)
+    after = memory.preview(card.memory, at=now, study_day=day, rules=by)
+    last = max(day, card.last_day or day) + timedelta(days=by.maximum_interval)
+    due_days = spread.strictly({rating: due.day for rating, (_, due) in after.items() if rating > 1 and due.day}, last)
+    offers = {}
+    for rating, (remembered, due) in after.items():
+        due_day = due_days.get(rating, due.day)
+        wait = due_day - day if due_day else due.at - now
+        offers[Rating(rating)] = Offer(remembered, due_day, due.at, label(wait))
+    return offers
+
+
+def label(wait: timedelta) -> str:
+    """A wait as a button shows it: "10 min", "1.5 h", "14 d", from 100 days "3.3 mo", from a year "1.2 y"."""
+    days = wait / timedelta(days=1)
+    if wait < timedelta(minutes=1):
+        return f"{round(wait.total_seconds())} s"
+    if wait < timedelta(hours=1):
+        return f"{round(wait.total_seconds() / 60, 1):g} min"
+    if days < 1:
+        return f"{round(wait.total_seconds() / 3600, 1):g} h"
+    if days < 100:
+        return f"{round(days, 1):g} d"
+    return f"{days / 365.25 * 12:.1f} mo" if days < 365 else f"{days / 365.25:.1f} y"
+
+
+# The day
+
+def plan(user: User, now: datetime) -> Plan:
+    """What is left of the study day that holds `now`.
+
+    Learning steps come first, then reviews with the new cards spread evenly among them. Limits count what the log says
+    was done on this study day. A step due within 20 minutes comes early when nothing else is left.
+    """
+    profile = user.profile
+    day = study_day(now, profile.zone, profile.day_start)
+    cards = [card for card in _cards(user) if not card.buried_until or card.buried_until <= day]
+    reviews_done, new_done = _done(user, day)
+
+    due = [card for card in cards if card.state == State.REVIEW and card.due_day <= day]
+    review_room = max(profile.reviews_per_day - reviews_done, 0)
+    backlog = len(due) > review_room or any(card.due_day < day for card in due)
+    parameters = rules(profile).parameters
+    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters) for card in cards}
+    due.sort(key=lambda card: (recall[card.pk], card.pk) if backlog else (card.due_day, card.pk))
+
+    new = [card for card in cards if card.state == State.NEW and not card.question.retired and not card.question.draft]
+    new_room = max(profile.new_questions_per_day - new_done, 0)
+    due_today, new_today = due[:review_room], new[:new_room]
+
+    steps = sorted((card for card in cards if card.due_at), key=lambda card: (card.due_at, card.pk))
+    rest = spread.interleave(due_today, new_today, reviews_done=reviews_done, new_done=new_done)
+    learning = [card for card in steps if card.due_at <= now]
+    if not learning and not rest:
+        learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD]
+    held_back = [
+        Held(kind, count, f"{count} {kind if count != 1 or kind == 'new' else 'review'} past today’s limit of {limit}")
+        for kind, count, limit in (
+            ("new", len(new) - len(new_today), profile.new_questions_per_day),
+            ("reviews", len(due) - len(due_today), profile.reviews_per_day),
+        )
+        if count
+    ]
+    order = "lowest predicted recall first" if backlog else "in the order they fell due"
+    return Plan(day, cards, learning, due_today, new_today, learning + rest, recall, held_back, order)
 
 
 def today(user: User, now: datetime) -> Day:
-    """The plan of the study day that holds `now`, within the person's limits."""
-    raise NotImplementedError
+    """The study day that holds `now`: what is left of it, how long it should take, and the days ahead."""
+    profile, left = user.profile, plan(user, now)
+    pace = _pace(user)
+    line = [
+        Place(card, left.recall[card.pk], pace.get(card.question.kind, card.question.minutes * 60))
+        for card in left.line
+    ]
+    answered = Review.objects.filter(card__user=user).answers()
+    days = answered.order_by("-study_day").values_list("study_day", flat=True).distinct()
+    streak, studied_today = _streak(days, left.study_day)
+    return Day(
+        study_day=left.study_day,
+        ends_at=end_of(left.study_day, profile.zone, profile.day_start),
+        learning_due=left.learning_due,
+        due=left.due,
+        new_today=left.new_today,
+        held_back=left.held_back,
+        done_today=answered.filter(study_day=left.study_day).count(),
+        first_in_line=line,
+        order=left.order,
+        minutes=max(round(sum(place.seconds for place in line) / 60), 1) if line else 0,
+        next_due=_next_due(left, profile),
+        forecast=_forecast(left, profile),
+        streak=streak,
+        studied_today=studied_today,
+    )
 
 
 def next_card(user: User, now: datetime, later: Sequence[int] = ()) -> Card | None:
@@ -85,4 +202,74 @@ def next_card(user: User, now: datetime, later: Sequence[int] = ()) -> Card | No
 
     A card whose answer was just undone comes first; those put off (`later`, pks, in the order they were) come last.
     """
-    raise NotImplementedError
+    left = plan(user, now)
+    line = left.line
+    if (undone := _just_undone(user)) is not None:
+        line = [card for card in left.cards if card.pk == undone] + [card for card in line if card.pk != undone]
+    put_off = {pk: at for at, pk in enumerate(later)}
+    return min(line, key=lambda card: put_off.get(card.pk, -1), default=None)
+
+
+def _cards(user: User) -> Iterable[Card]:
+    cards = Card.objects.filter(user=user, suspended=False).select_related("question__topic", "user__profile")
+    return cards.order_by("question__topic__position", "question__position", "pk")
+
+
+def _done(user: User, day: date) -> tuple[int, int]:
+    """How many reviews and how many new cards the study day has seen, by the log."""
+    found = list(Review.objects.filter(card__user=user, study_day=day).answers().values_list("was", flat=True))
+    return found.count(State.REVIEW), found.count(State.NEW)
+
+
+def _just_undone(user: User) -> int | None:
+    """The pk of the card that the person's latest action, an undo, brought back."""
+    latest = Review.objects.filter(card__user=user).order_by("-pk").first()
+    return latest.card_id if latest and latest.kind == Review.Kind.UNDO else None
+
+
+def _pace(user: User) -> dict[str, int]:
+    """The median seconds that this person takes, from first look to grade, by kind of question."""
+    latest = Attempt.objects.filter(card__user=user, kind=Attempt.Kind.GRADE).order_by("-pk")
+    taken: dict[str, list[int]] = {}
+    for kind, seconds in latest.values_list("card__question__kind", "seconds")[:PACE_ATTEMPTS]:
+        taken.setdefault(kind, []).append(seconds)
+    return {kind: round(median(seconds)) for kind, seconds in taken.items()}
+
+
+def _due_days(left: Plan, profile: Profile) -> Iterator[date]:
+    for card in left.cards:
+        if card.due_at:
+            yield study_day(card.due_at, profile.zone, profile.day_start)
+        elif card.due_day:
+            yield card.due_day
+
+
+def _forecast(left: Plan, profile: Profile) -> list[tuple[date, int]]:
+    counts = dict.fromkeys((left.study_day + timedelta(days=ahead) for ahead in range(FORECAST_DAYS)), 0)
+    for due_day in _due_days(left, profile):
+        if (day := max(due_day, left.study_day)) in counts:
+            counts[day] += 1
+    return list(counts.items())
+
+
+def _next_due(left: Plan, profile: Profile) -> datetime | None:
+    """The first instant after now at which a card that is not in line comes up."""
+    in_line = {card.pk for card in left.line}
+    tomorrow = left.study_day + timedelta(days=1)
+    days = [card.due_day for card in left.cards if card.due_day and card.due_day > left.study_day]
+    days += [tomorrow] if left.held_back else []
+    instants = [card.due_at for card in left.cards if card.due_at and card.pk not in in_line]
+    instants += [start_of(min(days), profile.zone, profile.day_start)] if days else []
+    return min(instants, default=None)
+
+
+def _streak(days: Iterable[date], today: date) -> tuple[int, bool]:
+    """How many of `days`, latest first, follow on one another up to today or yesterday, and whether today is one.
+
+    A day ahead of today, answered on before a flight west, waits until today has come to it.
+    """
+    passed = [day for day in days if day <= today]
+    studied_today = today in passed
+    latest = today if studied_today else today - timedelta(days=1)
+    run = takewhile(lambda pair: pair[1] == latest - timedelta(days=pair[0]), enumerate(passed))
+    return sum(1 for _ in run), studied_today

@@ -115,7 +115,7 @@ def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     if named is None or named.pk != review_pk:
         return None
     row = Review(card=card, ordinal=card.next_ordinal, kind=Review.Kind.UNDO, names=named, at=now, was=card.state)
-    remembered, due = memory.replay([*card.reviews.order_by("ordinal"), row], queue.rules(card).parameters)
+    remembered, due = memory.replay([*card.reviews.order_by("ordinal"), row], queue.rules(card.user.profile).parameters)
     for name, value in {**_place(card, now), **remembered.columns(), "due_day": due.day, "due_at": due.at}.items():
         setattr(row, name, value)
     row.save()
@@ -123,6 +123,23 @@ def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     card.save(update_fields=Card.DERIVED)
     _draft_again(card, named.attempt, now)
     return row
+
+
+@transaction.atomic
+def rebuild_card(card: Card, *, write: bool) -> str:
+    """Where the card's stored memory differs from its log ("stability 2.3, by the log 2.1"); "" when nowhere.
+
+    With `write` the card becomes what the log says.
+    """
+    card = _locked(card)
+    stored = {name: getattr(card, name) for name in Card.DERIVED}
+    rows = list(card.reviews.order_by("ordinal"))
+    remembered, due = memory.replay(rows, queue.rules(card.user.profile).parameters)
+    card.take(remembered, due, log_length=rows[-1].ordinal if rows else 0)
+    differing = [name for name in Card.DERIVED if getattr(card, name) != stored[name]]
+    if differing and write:
+        card.save(update_fields=differing)
+    return ", ".join(f"{name} {stored[name]}, by the log {getattr(card, name)}" for name in differing)
 
 
 def _locked(card: Card) -> Card:
