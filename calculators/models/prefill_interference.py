@@ -7,6 +7,8 @@ from calculators.models.step_time import Machine, attention_ms, kv_read_ms, line
 
 MOST_STEPS = 2_000
 MOST_WAITS = 10  # arrivals listed: more lanes than this can't be told apart
+LONGEST_S = 3_600  # of prefill
+MOST_WAITING = 20_000  # prompts
 MINUTE_S = 60
 SLIP_APART = 0.05  # a wrong value nearer to the right one than this is no slip
 
@@ -230,7 +232,7 @@ def solve(*, prompt_tokens: int = 114_240, cached_prefix_tokens: int = 0, max_nu
     prefilled in full steps while the long request decodes. Left out: what a short last chunk leaves free, the decoding
     of the arrivals, and who arrives after the prefill. An empty `tflop_per_s` or `tb_per_s` is the GPU's.
     Counts and bytes are exact, times good to some 30%.
-    Raises Refusal for a budget without room, a prompt the pool can't hold, or more than MOST_STEPS steps.
+    Raises Refusal for a budget without room, a prompt the pool can't hold, or what is too long to follow.
     Source: vllm 0.33.0, v1/core/sched/scheduler.py, Scheduler.schedule; config/scheduler.py, SchedulerConfig.
     """
     _, peak_tflop, peak_tb = GPUS[gpu]
@@ -287,7 +289,10 @@ def refuse_impossible(scene: Scene, pool_bytes: int) -> None:
 
 
 def run_prefill(scene: Scene, queue: Queue) -> tuple[Chunk, ...]:
-    """The steps from the long prompt's arrival to its last chunk; arrivals are served where a threshold leaves room."""
+    """The steps from the long prompt's arrival to its last chunk; arrivals are served where a threshold leaves room.
+
+    Raises Refusal past LONGEST_S.
+    """
     chunks: list[Chunk] = []
     done, at_s = scene.cached, 0.0
     while done < scene.prompt:
@@ -303,18 +308,21 @@ def run_prefill(scene: Scene, queue: Queue) -> tuple[Chunk, ...]:
         chunks.append(Chunk(tokens, done, others, queue.served, room, gap))
         done += tokens
         at_s += gap / 1e3
+        if at_s > LONGEST_S:
+            raise Refusal(f"{done:,} of {scene.prompt:,} tokens take an hour already; the lab follows no longer.",
+                          "prompt_tokens")
     return tuple(chunks)
 
 
 def run_backlog(scene: Scene, queue: Queue, prefill: Prefill, output_tokens: int) -> tuple[Chunk, ...]:
     """The full steps that prefill who waits when the prefill is over, beside the decoders and the long request.
 
-    Raises Refusal when they would be more than MOST_STEPS.
+    Raises Refusal when they would be more than MOST_STEPS, or serve more than MOST_WAITING prompts.
     """
     waiting = queue.waiting(prefill.takes_s)
-    if waiting > MOST_STEPS * (scene.budget - scene.decoders - 1):
-        raise Refusal(f"{waiting // queue.each:,} prompts would wait when the prefill is over, more than "
-                      f"{MOST_STEPS:,} steps can serve: lower the arrivals or their length.", "arrivals_per_s")
+    if waiting > min(MOST_STEPS * (scene.budget - scene.decoders - 1), MOST_WAITING * queue.each):
+        raise Refusal(f"{waiting // queue.each:,} prompts would wait when the prefill is over, more than the lab can "
+                      "follow: lower the arrivals or their length.", "arrivals_per_s")
     chunks: list[Chunk] = []
     while waiting:
         decoding = len(chunks) < output_tokens - 1  # the first output token came with the last chunk
@@ -538,8 +546,8 @@ def slips_of(scene: Scene, prefill: Prefill, base: float, peak: float) -> tuple[
     whole = step_ms(machine, ((scene.prompt - scene.cached, scene.cached),), scene.decoders, context)
     own = attention_ms(machine, prefill.peak_tokens, 0)
     slips = (
-        (base, "That is the gap without the long prompt. Chunking bounds the tokens of a step and not its time: a decoder "
-               "waits for the whole step."),
+        (base, "That is the gap without the long prompt. Chunking bounds the tokens of a step and not its time: a "
+               "decoder waits for the whole step."),
         (linear, "That is the linear part alone. It leaves out the attention of the chunk to everything prefilled "
                  "before it."),
         (linear + prefill.beside_ms,

@@ -16,7 +16,8 @@ def test_a_value_is_said_in_three_or_four_figures(value: float, said: str):
 
 
 @pytest.mark.parametrize(("said", "label"), [
-    (250, "attention"), (218, "attention"), (770, "linear"), (984, ""), (980, ""), (10, ""), (2_000, ""), (0, ""), (-5, ""),
+    (250, "attention"), (218, "attention"), (770, "linear"), (984, ""), (980, ""), (10, ""), (2_000, ""),
+    (0, ""), (-5, ""),
 ])
 def test_the_missing_term_is_the_one_whose_absence_explains_the_number(said: float, label: str):
     assert left_out(LINES, said) == label

@@ -132,6 +132,7 @@ def test_a_queue_that_never_empties_is_said_in_words():
     ({"max_num_batched_tokens": 64}, "max_num_batched_tokens", "3,570 steps"),
     ({"arrivals_per_s": 100, "arrival_prompt_tokens": 100_000, "max_num_batched_tokens": 1_024},
      "arrivals_per_s", "would wait"),
+    ({"tflop_per_s": 0.5}, "prompt_tokens", "an hour already"),
 ])
 def test_inputs_that_cannot_go_together_are_refused_beside_their_field(values: dict, field: str, words: str):
     with pytest.raises(Refusal, match=words) as refused:
