@@ -117,7 +117,7 @@ DRILL_HOST = text("DRILL_HOST", "127.0.0.1").strip("[]")
 PORT = number("PORT", 8000, most=65535)
 WEB_CONCURRENCY = number("WEB_CONCURRENCY", 2, most=99)
 SITE_URL = address("SITE_URL", f"http://localhost:{PORT}")
-ALLOWED_HOSTS = words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", urlsplit(SITE_URL).hostname])
+ALLOWED_HOSTS = [*words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]), urlsplit(SITE_URL).hostname]
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -20,6 +20,10 @@ from drillapp.settings import DATABASES, STORAGES  # noqa: E402
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # In a file, as threads and the browser's server each need a connection to it.
     DATABASES["default"]["TEST"] = {"NAME": os.path.join(folder, "test.sqlite3")}
+else:
+    # Threads come and go here; a connection that outlives its thread would keep the test database from being dropped.
+    DATABASES["default"]["CONN_MAX_AGE"] = 0
+os.mkdir(os.path.join(folder, "static"))
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"

@@ -38,10 +38,14 @@ class Command(BaseCommand):
 
 def announce(server: int) -> None:
     """Wait until the site answers, then print a link that signs the owner in; give up when process `server` ends."""
+    patience = time.monotonic() + 60
     while not is_healthy():
-        time.sleep(0.1)
         if os.getppid() != server:
             return
+        if time.monotonic() > patience:
+            print("drillapp: the site does not answer at /healthz; what is printed above may say why", file=sys.stderr)
+            return
+        time.sleep(0.1)
     link = services.signin_link(services.make_account(settings.DRILL_OWNER), timezone.now())
     print(f"Sign in, once, within 10 minutes: {link}", flush=True)
 
