@@ -1,6 +1,8 @@
 """What the sign-in pages say about this site."""
 from django import template
 from django.conf import settings
+from django.forms import BoundField
+from django.utils.safestring import SafeString
 
 register = template.Library()
 
@@ -21,3 +23,10 @@ def owner_email() -> str:
 def labs_are_public() -> bool:
     """Whether the labs are open to people without an account."""
     return settings.DRILL_PUBLIC_LABS
+
+
+@register.simple_tag
+def typed(field: BoundField, help_text: str = "") -> SafeString:
+    """The field itself, without words inside it, told to screen readers with the help and the fault that stand below."""
+    told = [f"{field.auto_id}_error"] * bool(field.errors) + [f"{field.auto_id}_helptext"] * bool(help_text)
+    return field.as_widget(attrs={"placeholder": False, "aria-describedby": " ".join(told) or False})
