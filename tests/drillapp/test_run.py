@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPMessage
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -188,12 +188,12 @@ class Server:
                 return line.split()[-1]
         raise AssertionError(f"no link: {self.lines} {self.process.stderr.read()}")
 
-    def get(self, path: str, cookie: str = "") -> tuple[int, dict[str, str], str]:
+    def get(self, path: str, cookie: str = "") -> tuple[int, HTTPMessage, str]:
         """Status, headers and body of one request."""
         with closing(HTTPConnection("localhost", self.port, timeout=20)) as connection:
             connection.request("GET", path, headers={"Cookie": cookie} if cookie else {})
             answer = connection.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read().decode()
+            return answer.status, answer.headers, answer.read().decode(errors="replace")
 
     def interrupt(self) -> tuple[int, str]:
         """Ctrl-C, as a terminal sends it, to the whole group; exit code and what went to stderr."""
@@ -216,7 +216,8 @@ def test_start_prints_a_link_that_signs_the_owner_in_once(server: Server):
     assert server.get("/healthz")[0] == 200
     status, headers, _ = server.get(urlsplit(link).path)
     assert (status, headers["Location"]) == (302, "/")
-    status, _, page = server.get("/", cookie=headers["Set-Cookie"].split(";")[0])
+    cookies = "; ".join(cookie.split(";")[0] for cookie in headers.get_all("Set-Cookie"))
+    status, _, page = server.get("/", cookie=cookies)
     assert status == 200
     assert "<main" in page
     status, headers, _ = server.get(urlsplit(link).path)
