@@ -1,29 +1,187 @@
 """The learner's pages: Today, Review and Settings."""
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.forms import ProfileForm
+from accounts.models import Profile
+from drillapp.htmx import render_page, wants_fragment
+from flashcards import access, queue, services
+from flashcards.desk import Desk, typed_in
+from flashcards.forms import CommitForm
+from flashcards.models import Card, Rating
+from flashcards.overview import Overview, action_words, recorded_words
+from flashcards.setting_rows import changed_labels, setting_groups
+
+MOST_PUT_OFF, MOST_TICKS = 200, 50
+MOVED_ON = "Answered in another tab. Nothing was recorded twice; this is the next one."
 
 
 @require_GET
 @login_required
 def today_page(request: HttpRequest) -> HttpResponse:
     """What is due today, how long it should take, and the days ahead."""
-    return render(request, "flashcards/today.html")
+    services.ensure_cards(request.user)
+    day = queue.today(request.user, timezone.now())
+    context = {"day": day, "overview": Overview(day, request.user.profile), "due_count": len(day.first_in_line)}
+    return render(request, "flashcards/today.html", context)
 
 
 @require_GET
 @login_required
 def review_page(request: HttpRequest) -> HttpResponse:
-    """One item of the day: asked, or, once committed, beside the staff answer."""
-    return render(request, "flashcards/review.html")
+    """One item of the day: asked, or, once committed, beside the staff answer.
+
+    An address that names a card and its place in the log shows that turn, or tells that it is over and moves on.
+    """
+    services.ensure_cards(request.user)
+    later = put_off(request.GET)
+    if is_key(request.GET.get("card", "")):
+        card = access.card_for(request.user, int(request.GET["card"]))
+        if is_current(card, request.GET):
+            return turn(request, card, later)
+        messages.info(request, MOVED_ON)
+    return next_turn(request, later)
+
+
+@require_POST
+@login_required
+def draft(request: HttpRequest, pk: int) -> HttpResponse:
+    """Keep what is typed so far and answer with how it reads; leaving for the lab or for later keeps it too."""
+    card = access.card_for(request.user, pk)
+    desk = Desk(request.user, card, timezone.now(), put_off(request.POST))
+    if is_current(card, request.POST) and desk.attempt is None:
+        desk.given_form = CommitForm(desk.posed, request.POST)
+        services.save_draft(card, desk.ordinal, **typed_in(desk.given_form))
+    match request.POST.get("leave"):
+        case "lab":
+            return redirect(desk.posed.lab)
+        case "later":
+            return next_turn(request, desk.put_off)
+    return render(request, "flashcards/_reading.html", {"desk": desk, "live": True})
+
+
+@require_POST
+@login_required
+def check(request: HttpRequest, pk: int) -> HttpResponse:
+    """Commit the answer and show it beside the staff's; a fault keeps all that was typed and reveals nothing."""
+    card = access.card_for(request.user, pk)
+    later = put_off(request.POST)
+    if not is_current(card, request.POST):
+        messages.info(request, MOVED_ON)
+        return next_turn(request, later)
+    desk = Desk(request.user, card, timezone.now(), later)
+    if desk.attempt is None:
+        desk.given_form = form = CommitForm(desk.posed, request.POST)
+        services.save_draft(card, desk.ordinal, **typed_in(form))
+        if not form.is_valid():
+            return show(request, desk)
+        services.commit_attempt(card, ordinal=desk.ordinal, now=desk.now, **desk.commit())
+    return turn(request, card, later)
+
+
+@require_POST
+@login_required
+def ticks(request: HttpRequest, pk: int) -> HttpResponse:
+    """Keep the ticks and show what grade they suggest."""
+    card = access.card_for(request.user, pk)
+    later = put_off(request.POST)
+    if is_current(card, request.POST):
+        services.set_ticks(card, card.next_ordinal, ticked(request))
+    desk = Desk(request.user, card, timezone.now(), later)
+    if not wants_fragment(request) or desk.attempt is None:
+        return turn(request, card, later)
+    return render(request, "flashcards/_grade_bar.html", {"desk": desk, "swapped": True})
+
+
+@require_POST
+@login_required
+def answer(request: HttpRequest, pk: int) -> HttpResponse:
+    """Grade the committed answer and go on to the next card."""
+    card = access.card_for(request.user, pk)
+    now, later = timezone.now(), put_off(request.POST)
+    if not is_current(card, request.POST):
+        messages.info(request, MOVED_ON)
+        return next_turn(request, later)
+    attempt, rating = services.committed(card), request.POST.get("rating", "")
+    if attempt is None or rating not in map(str, Rating.values):
+        messages.info(request, "Nothing was recorded: commit an answer first, then choose one of the four grades.")
+        return turn(request, card, later)
+    services.set_ticks(card, card.next_ordinal, ticked(request))
+    ordinal = card.next_ordinal
+    if services.answer_card(card, Rating(int(rating)), ordinal=ordinal, now=now, attempt=attempt):
+        messages.success(request, recorded_words(access.card_for(request.user, pk), Rating(int(rating)), now))
+    else:
+        messages.info(request, MOVED_ON)
+    return next_turn(request, later)
+
+
+@require_POST
+@login_required
+def undo(request: HttpRequest) -> HttpResponse:
+    """Take back the person's last action and show its card again, with what was typed, ready to be graded again."""
+    later, review = put_off(request.POST), request.POST.get("review", "")
+    undone = services.undo(request.user, int(review), now=timezone.now()) if is_key(review) else None
+    if undone is None:
+        messages.info(request, "Nothing was undone: it was taken back before, or something newer stands.")
+        return next_turn(request, later)
+    messages.info(request, f"Undone: {action_words(undone.names)}. Grade it again, or leave it for later.")
+    return turn(request, access.card_for(request.user, undone.card_id), later)
 
 
 @require_http_methods(["GET", "POST"])
 @login_required
 def settings_page(request: HttpRequest) -> HttpResponse:
-    """What the person has set."""
-    return render(request, "flashcards/settings.html")
+    """What the person has set; saving says what changed, a fault keeps what was typed."""
+    form = ProfileForm(request.POST or None, instance=Profile.objects.get(user=request.user))
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        messages.success(request, f"Saved: {', '.join(changed)}." if (changed := changed_labels(form)) else "Saved as it was.")
+        return redirect("flashcards:settings")
+    return render(request, "flashcards/settings.html", {"form": form, "groups": setting_groups(form)})
 
 
-draft = check = ticks = answer = undo = require_POST(login_required(today_page))
+def turn(request: HttpRequest, card: Card | None, later: tuple[int, ...]) -> HttpResponse:
+    """Show this card: at once for htmx and on a page of its own after a plain form, so that a reload sends nothing again."""
+    desk = Desk(request.user, card, timezone.now(), later)
+    if request.method == "POST" and not wants_fragment(request):
+        return redirect(desk.here)
+    return show(request, desk)
+
+
+def next_turn(request: HttpRequest, later: tuple[int, ...]) -> HttpResponse:
+    """Show the next card of the day, or the end of the sitting."""
+    card = queue.next_card(request.user, timezone.now(), later)
+    if card is not None and card.pk in later:
+        messages.info(request, "Only what you put off is left.")
+    return turn(request, card, later)
+
+
+def show(request: HttpRequest, desk: Desk) -> HttpResponse:
+    response = render_page(request, "flashcards/review.html", "flashcards/_turn.html", {"desk": desk})
+    if wants_fragment(request):
+        response["HX-Replace-Url"] = desk.here
+    return response
+
+
+def is_current(card: Card, sent: QueryDict) -> bool:
+    """Whether the page that sent this still shows the card as it stands: nothing was added to its log since."""
+    return sent.get("ordinal") == str(card.next_ordinal)
+
+
+def is_key(text: str) -> bool:
+    """Whether the text can be a row's key at all."""
+    return text.isascii() and text.isdecimal() and len(text) <= 18
+
+
+def put_off(sent: QueryDict) -> tuple[int, ...]:
+    """The cards put off in this sitting, in the order they were."""
+    return tuple(dict.fromkeys(int(pk) for pk in sent.get("later", "").split(",")[-MOST_PUT_OFF:] if is_key(pk)))
+
+
+def ticked(request: HttpRequest) -> list[str]:
+    """The ids of the rubric points that the page sends as ticked."""
+    return request.POST.getlist("tick")[:MOST_TICKS]

@@ -1,0 +1,73 @@
+"""What a reader commits before the staff answer is shown: a number, a map or an outline, and how sure they are."""
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+
+from calculators.models.base import Refusal
+from questions.grading import Judgement, UnreadEntries
+from questions.services import Posed, judge
+
+CONFIDENCES = (50, 60, 70, 80, 90, 95, 99)
+NOTHING_YET = {
+    "number": "Type a number first, or say the answer out loud.",
+    "map": "Give at least one request its tokens first, or say the answer out loud.",
+    "outline": "Write a line or two first, or say the answer out loud.",
+}
+
+
+class CommitForm(forms.Form):
+    """The commit of one posed question; once it is valid, `judgement` holds how it stands, None without a number or map.
+
+    Said out loud, everything else may be empty.
+    """
+
+    typed = forms.CharField(required=False, max_length=200)
+    outline = forms.CharField(required=False, max_length=20_000)
+    confidence = forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None,
+        choices=[(value, f"{value}%" if value == 99 else str(value)) for value in CONFIDENCES],
+    )
+    aloud = forms.BooleanField(required=False)
+
+    def __init__(self, posed: Posed, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.posed = posed
+        self.kind = posed.check.kind if posed.check else "outline"
+        self.main_field = "outline" if self.kind == "outline" else "typed"
+        self.judgement: Judgement | None = None
+        for name in self.request_names():
+            self.fields[f"said_{name}"] = forms.CharField(required=False, max_length=60)
+
+    def request_names(self) -> list[str]:
+        """The requests of a map, in the order served; empty for any other commit."""
+        return [request.name for request in self.posed.check.requests] if self.kind == "map" else []
+
+    def said(self) -> dict[str, str]:
+        """What stands in the map's fields, as typed; empty ones are left out."""
+        texts = {name: self[f"said_{name}"].value() or "" for name in self.request_names()}
+        return {name: str(text) for name, text in texts.items() if str(text).strip()}
+
+    def stops(self) -> Iterator[tuple[int, str, bool]]:
+        """The confidence ruler: value, label, chosen."""
+        chosen = str(self["confidence"].value() or "")
+        return ((value, label, str(value) == chosen) for value, label in self.fields["confidence"].choices)
+
+    def clean(self) -> dict[str, Any]:
+        given = {"number": self.cleaned_data.get("typed"), "map": self.said(), "outline": self.cleaned_data.get("outline")}
+        if not given[self.kind]:
+            if not self.cleaned_data.get("aloud") and not self.errors:
+                self.add_error(self.main_field, NOTHING_YET[self.kind])
+        elif self.kind != "outline":
+            self.judge(given[self.kind])
+        return self.cleaned_data
+
+    def judge(self, given: str | dict[str, str]) -> None:
+        """Read the number or the map; what can't be read gets its sentence."""
+        try:
+            self.judgement = judge(self.posed, given)
+        except UnreadEntries as unread:
+            for name, sentence in unread.faults.items():
+                self.add_error(f"said_{name}", sentence)
+        except Refusal as refusal:
+            self.add_error("typed", str(refusal))

@@ -1,0 +1,114 @@
+"""What Today says and draws about a person's study day."""
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from accounts.models import Profile
+from calculators.pictures import NARROW, Drawing
+from flashcards import pictures
+from flashcards.models import Card, Rating, Review
+from flashcards.queue import Day, Place
+from flashcards.templatetags.flashcards_tags import day_words, minutes_words
+from questions.models import Question
+
+SHOWN_IN_LINE = 5
+WIDE = 860
+
+
+@dataclass(frozen=True, slots=True)
+class LineRow:
+    """A question that is due, as the table shows it; a new one has no recall yet."""
+
+    question: Question
+    recall: float | None
+    ruler: Drawing | None
+    seconds: int
+
+
+class Overview:
+    """Today's page: the day in sentences and pictures."""
+
+    def __init__(self, day: Day, profile: Profile) -> None:
+        self.day, self.profile = day, profile
+
+    @property
+    def first_visit(self) -> bool:
+        """Whether nothing was ever answered: all there is is new."""
+        day = self.day
+        return not (day.done_today or day.streak or day.due or day.learning_due or any(count for _, count in day.forecast))
+
+    @property
+    def lead(self) -> str:
+        """The day in a sentence or two: what is due and how long it should take, or when the next falls due."""
+        day = self.day
+        due, new = len(day.due) + len(day.learning_due), len(day.new_today)
+        if due or new:
+            counts = ", ".join([f"{due} due"] * bool(due) + [f"{new} new"] * bool(new))
+            return f"{counts}. About {minutes_words(day.minutes)}{'' if self.first_visit else ' at your own pace'}."
+        return f"Nothing is due. {next_words(day, self.profile)}"
+
+    @property
+    def rows(self) -> list[LineRow]:
+        return [self.row(place) for place in self.day.first_in_line[:SHOWN_IN_LINE]]
+
+    def row(self, place: Place) -> LineRow:
+        new = place.recall is None
+        ruler = None if new else pictures.recall_ruler(place.recall, self.profile.desired_retention)
+        return LineRow(place.card.question, place.recall, ruler, place.seconds)
+
+    @property
+    def more(self) -> int:
+        """How many stand in line behind those shown."""
+        return len(self.day.first_in_line[SHOWN_IN_LINE:])
+
+    @cached_property
+    def forecast(self) -> dict[str, Drawing] | None:
+        """The coming days, drawn wide and for a phone; None while nothing falls due in any of them."""
+        days, limit = self.day.forecast, self.profile.reviews_per_day
+        if not any(count for _, count in days):
+            return None
+        return {"wide": pictures.forecast(days, limit, width=WIDE),
+                "narrow": pictures.forecast(days, limit, width=NARROW, name_every=2)}
+
+    @property
+    def forecast_words(self) -> str:
+        """How many cards fall due, and how many days are over the limit."""
+        counts = [count for _, count in self.day.forecast]
+        over = sum(count > self.profile.reviews_per_day for count in counts)
+        cards = f"{sum(counts)} card{'' if sum(counts) == 1 else 's'}"
+        days = "no day is" if not over else "one day is" if over == 1 else f"{over} days are"
+        return f"{cards}; {days} over your limit"
+
+    @property
+    def tally(self) -> tuple[Drawing, ...]:
+        return pictures.tally(self.day.streak, today_open=not self.day.studied_today)
+
+    @property
+    def streak_words(self) -> str:
+        """The days in a row, and what today makes of them."""
+        days = f"{self.day.streak} day{'' if self.day.streak == 1 else 's'}"
+        if self.day.studied_today:
+            return days
+        return f"{days}; today makes {self.day.streak + 1}" if self.day.streak else "today makes 1"
+
+
+def next_words(day: Day, profile: Profile) -> str:
+    """When the next card falls due: "The next falls due tomorrow at 04:00."; with nothing to come, that."""
+    if day.next_due is None:
+        return "Nothing is left to come back."
+    local = profile.local(day.next_due)
+    when = day_words(profile.study_day(day.next_due), day.study_day)
+    return f"The next falls due {f'at {local:%H:%M}' if when == 'today' else when + f' at {local:%H:%M}'}."
+
+
+def recorded_words(card: Card, rating: Rating, now: datetime) -> str:
+    """What an answer did: "Recorded: Good. Next on 22 December."."""
+    profile = card.user.profile
+    today = profile.study_day(now)
+    when = f"at {profile.local(card.due_at):%H:%M}" if card.due_at else day_words(card.due_day, today)
+    return f"Recorded: {rating.label}. Next {when}."
+
+
+def action_words(review: Review) -> str:
+    """A row of the log as the person knows it: "Good" for an answer, else what was done."""
+    return review.get_rating_display() or review.get_kind_display()

@@ -1,0 +1,120 @@
+"""The pictures of the learner's pages: coming days against a limit, a tally, a recall, a typed map against its budget."""
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+
+from calculators.pictures import Bar, Drawing, Path, Shape, Text, line, wall_above, wall_beside
+
+DAY_NAMES = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
+FIGURE = 9  # units that a figure of a label takes, with room around it
+
+
+def forecast(days: Sequence[tuple[date, int]], limit: int, *, width: int, name_every: int = 1) -> Drawing:
+    """A bar for each (day, cards), the first day in ink, under the wall of the daily limit.
+
+    The plot is 84 units high for the larger of limit and fullest day. A limit over four times the fullest day would
+    press the bars flat, so then only the words beside the picture tell of it.
+    """
+    floor, plot = 118, 84
+    fullest = max(count for _, count in days)
+    shows_wall = 0 < limit <= 4 * max(fullest, 1)
+    scale = plot / max(limit if shows_wall else 0, fullest, 1)
+    step = width / len(days)
+    shapes: list[Shape] = [line(0, floor, width, floor, "edge")]
+    if shows_wall:
+        wall = round(floor - limit * scale, 1)
+        shapes += [*wall_above(0, width, wall), Text(0, wall - 14, f"your limit, {limit} a day", "limit-text")]
+    for at, (day, count) in enumerate(days):
+        height, middle = round(count * scale, 1), round((at + 0.5) * step, 1)
+        first = at == 0
+        if count:
+            shapes += [Bar(round(at * step + 1, 1), floor - height, round(step - 3, 1), height, "present" if first else "other"),
+                       Text(middle, floor - height - 6, str(count), "now" if first else "axis", "middle")]
+        if at % name_every == 0:
+            shapes += [Text(middle, floor + 18, DAY_NAMES[day.weekday()], "now" if first else "axis", "middle"),
+                       Text(middle, floor + 33, str(day.day), "now" if first else "axis", "middle")]
+    total = sum(count for _, count in days)
+    return Drawing(width, floor + 40, f"{total} cards fall due in {len(days)} days, {fullest} on the fullest.", tuple(shapes))
+
+
+def tally(days: int, *, today_open: bool, most: int = 100) -> tuple[Drawing, ...]:
+    """The last `most` days in groups of five; with `today_open` a dotted stroke in pen that is still to be earned."""
+    full, rest = divmod(min(days, most), 5)
+    groups = [tally_group(5, open_stroke=False)] * full
+    if rest or today_open:
+        groups.append(tally_group(rest, open_stroke=today_open))
+    return tuple(groups)
+
+
+def tally_group(strokes: int, *, open_stroke: bool) -> Drawing:
+    """Up to five strokes, the fifth across the other four."""
+    shapes = [line(4 + 6 * at, 1, 4 + 6 * at, 19, "stroke") for at in range(min(strokes, 4))]
+    if strokes == 5:
+        shapes.append(line(0, 18, 28, 2, "stroke"))
+    if open_stroke:
+        shapes.append(line(0, 18, 28, 2, "pen open") if strokes == 4 else line(4 + 6 * strokes, 1, 4 + 6 * strokes, 19, "pen open"))
+    return Drawing(32, 20, "", tuple(shapes))
+
+
+def recall_ruler(recall: float, target: float) -> Drawing:
+    """A recall on a ruler from 0.5 to 1 with a tick at the retention asked for; less than 0.5 stands at the left end."""
+    def place(share: float) -> float:
+        return round(4 + 160 * (min(max(share, 0.5), 1) - 0.5), 1)
+
+    x = place(recall)
+    dot = Path(f"M{x - 4:g} 8a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z", "present")
+    return Drawing(88, 16, "", (line(4, 8, 84, 8, "rule"), line(place(target), 2, place(target), 14, "edge"), dot))
+
+
+def column_tokens(tokens: int, most_columns: int) -> int:
+    """The smallest power of two that cuts `tokens` into no more than that many columns."""
+    column = 1
+    while tokens / column > most_columns:
+        column *= 2
+    return column
+
+
+def grid(column: int, scale: float, width: float, top: float, bottom: float) -> Iterator[Shape]:
+    """A grid line at the end of each column of that many tokens; `scale` is units for a token."""
+    for at in range(1, int(width / scale / column + 1e-9) + 1):
+        x = round(at * column * scale, 1)
+        yield line(x, top, x, bottom, "grid")
+
+
+def map_sum(said: Mapping[str, int], budget: int, *, width: int) -> Drawing:
+    """The typed tokens end to end against the budget's wall, which stands at eight ninths of the width.
+
+    What would run past the picture's end is cut off there; the words under it give the sum.
+    """
+    scale = width * 8 / 9 / budget
+    shapes: list[Shape] = list(grid(column_tokens(budget, 16), scale, width, 18, 46))
+    at = 0.0
+    for name, tokens in said.items():
+        length = round(min(tokens * scale, width - at), 1)
+        label = f"{name} {tokens:,}"
+        if length > 0:
+            shapes.append(Bar(round(at, 1), 20, length, 24, "said", label if length > FIGURE * len(label) else "", "on-ink"))
+        at += length
+    wall = round(budget * scale, 1)
+    shapes += [*wall_beside(wall, 12, 50), Text(wall - 6, 12, f"max_num_batched_tokens {budget:,}", "limit-text", "end")]
+    return Drawing(width, 52, f"Yours adds up to {sum(said.values()):,} of {budget:,} tokens.", tuple(shapes))
+
+
+def prompt_bar(*, prompt: int, computed: int, cached: int, waiting: bool, longest: int, width: int = 430) -> Drawing:
+    """One request's prompt: solid up to what is computed while it runs; half as high and hatched where cached while it waits.
+
+    All bars of one map share the scale that gives the `longest` prompt the whole width.
+    """
+    scale = (width - 2) / longest
+    shapes: list[Shape] = list(grid(column_tokens(longest, 16), scale, width, 4, 28))
+
+    def part(start: int, tokens: int, css: str, text: str = "", pattern: str = "") -> list[Shape]:
+        top, height = (11, 10) if waiting else (6, 20)
+        length = round(tokens * scale, 1)
+        text = text if length > FIGURE * len(text) else ""
+        return [Bar(round(1 + start * scale, 1), top, length, height, css, text, "on-running", pattern)] if length > 0 else []
+
+    if waiting:
+        shapes += part(0, cached, "s-cached", pattern="cached") + part(cached, prompt - cached, "s-waiting")
+    else:
+        shapes += part(0, prompt, "s-unfilled") + part(0, computed, "s-running", f"{computed:,}")
+    return Drawing(width, 32, "", tuple(shapes))

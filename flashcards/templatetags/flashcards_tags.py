@@ -1,0 +1,46 @@
+"""Words for times and days on the learner's pages."""
+from datetime import date
+
+from django import template
+
+register = template.Library()
+
+
+@register.filter
+def spent(seconds: float) -> str:
+    """A time taken, in words: 171 is "2 min 51 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+@register.filter
+def clock(seconds: float) -> str:
+    """A time as a clock shows it: 171 is "2:51"."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"
+
+
+@register.filter
+def minutes_words(minutes: int) -> str:
+    """Minutes to come, in words: "1 minute", "31 minutes", "1 h 10 min"."""
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+
+
+@register.filter
+def day_words(day: date, today: date) -> str:
+    """A day seen from today: "today", "tomorrow", "on 22 December", with its year when that is another."""
+    distance = (day - today).days
+    if distance <= 1:
+        return "tomorrow" if distance == 1 else "today"
+    return f"on {day.day} {day:%B}" + (f" {day.year}" if day.year != today.year else "")
+
+
+@register.filter
+def thousands(number: int) -> str:
+    """A whole number with its thousands apart: "2,045"."""
+    return f"{number:,}"
