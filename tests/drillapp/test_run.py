@@ -144,6 +144,15 @@ def test_database_newer_than_the_code_stops_with_one_line(data: Path):
     assert content(data) == before
 
 
+def test_conflict_in_the_bank_is_reported_and_does_not_stop_the_start(data: Path):
+    with closing(sqlite3.connect(data / "drill.sqlite3")) as database, database:
+        # As after an edit of the row whose file has changed as well since it was loaded.
+        database.execute("UPDATE questions_question SET title = 'Edited', loaded_digest = 'of long ago'")
+    done = run(data, "manage.py", "prepare")
+    assert done.returncode == 0
+    assert "conflict" in done.stderr
+
+
 def test_file_that_is_no_database_stops_with_one_line(tmp_path: Path):
     (tmp_path / "drill.sqlite3").write_text("a letter to my aunt, which is no database at all\n" * 40)
     done = run(tmp_path, "manage.py", "prepare")

@@ -26,6 +26,6 @@ class Command(BaseCommand):
             call_command("load_bank")
         except CommandError as fault:
             # What the database holds is whole and can be drilled; the author settles it in time.
-            self.stderr.write(f"The bank was not loaded in full: {fault}")
+            self.stderr.write(f"Bank: {fault}")
         if startup.collect_static():
             self.stdout.write("Static files collected.")
