@@ -30,8 +30,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     arguments = ["--disable-background-networking", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    path = chromium.find()
+    assert path, "no Chromium; bin/test gets one"
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium.find(), args=arguments)
+        running = playwright.chromium.launch(executable_path=path, args=arguments)
         yield running
         running.close()
 
