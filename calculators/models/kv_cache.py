@@ -8,8 +8,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-LISTED_BLOCKS = 2048  # a larger pool is counted, not listed block by block: nobody could read it
-
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -62,14 +60,6 @@ class KvCache:
     @property
     def free_blocks(self) -> int:
         return len(self.queue)
-
-    def listed(self) -> tuple[Block, ...]:
-        """Every block by id; nothing for a pool too large to list."""
-        return tuple(self.blocks.values()) if len(self.blocks) <= LISTED_BLOCKS else ()
-
-    def free_queue(self) -> tuple[int, ...]:
-        """The free blocks, next to be handed out first; nothing for a pool too large to list."""
-        return tuple(self.queue) if len(self.blocks) <= LISTED_BLOCKS else ()
 
     def lookup(self, sequence: KvSequence) -> list[int]:
         """The cached blocks that hold the longest known prefix.

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from calculators.models.base import Refusal
-from calculators.models.kv_cache import KvCache, KvSequence
+from calculators.models.kv_cache import Block, KvCache, KvSequence
+from calculators.models.scheduler_knobs import Knobs, check_knobs, check_request
 from calculators.models.scheduler_run import (
     After,
     AfterSchedule,
@@ -26,42 +27,10 @@ from calculators.models.scheduler_run import (
 __all__ = ["Knobs", "Request", "Run", "Scheduler", "Step", "format_requests", "parse_requests", "simulate"]
 
 MAX_STEPS = 2000
+MAX_PROMPT_TOKENS = 1_000_000
+LISTED_BLOCKS = 512  # the steps of a larger pool count its blocks but don't list them: nobody could read that
 STOP_TOKEN = 2
 PerStep = Sequence[Mapping[str, int]]  # for each step a count per request
-
-
-@dataclass(frozen=True, slots=True)
-class Knobs:
-    """The engine's settings under vLLM's names, in tokens, blocks and steps."""
-
-    max_num_batched_tokens: int
-    max_num_seqs: int
-    usable_blocks: int
-    block_size: int
-    max_model_len: int
-    max_num_active_seqs: int | None = None
-    enable_prefix_caching: bool = True
-    enable_chunked_prefill: bool = True
-    long_prefill_token_threshold: int = 0
-    long_prefill_token_threshold_adaptive: bool = False
-    prefill_schedule_interval: int = 1
-    scheduler_reserve_full_isl: bool = True
-    watermark: float = 0.0
-    policy: str = "fcfs"
-    async_scheduling: bool = False
-    num_speculative_tokens: int = 0
-    num_lookahead_tokens: int = 0
-    accepted_drafts: int = 0
-
-    @property
-    def max_running(self) -> int:
-        """The most requests that may run at once."""
-        return self.max_num_seqs if self.max_num_active_seqs is None else self.max_num_active_seqs
-
-    @property
-    def watermark_blocks(self) -> int:
-        """Blocks that an admission leaves free; vLLM takes the share of the pool with its null block."""
-        return int(self.watermark * (self.usable_blocks + 1))
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -146,16 +115,16 @@ class Output:
 class Scheduler:
     """The engine with a fake model. Each call of step() schedules once and processes the output that is due.
 
-    `drafts[step]` and `accepted[step]` say what the drafter proposes after a step and what the model accepts in it;
-    without them every request past its prefill gets drafts and `accepted_drafts` of them hold.
+    `drafts[step]` says what the drafter proposes after a step, `accepted[step]` how many drafts hold in the output that
+    the step processes. Without them every request past its prefill gets drafts and `accepted_drafts` of them hold.
     """
 
     def __init__(
         self, knobs: Knobs, requests: Sequence[Request], drafts: PerStep | None = None,
-        accepted: PerStep | None = None, aborts: Sequence[tuple[int, str]] = (),
+        accepted: PerStep | None = None, aborts: Sequence[tuple[int, str]] = (), lists_blocks: bool = True,
     ) -> None:
         self.knobs, self.requests, self.aborts = knobs, requests, aborts
-        self.drafts, self.accepted = drafts, accepted
+        self.drafts, self.accepted, self.lists_blocks = drafts, accepted, lists_blocks
         self.kv = KvCache(knobs.usable_blocks, knobs.block_size, knobs.max_model_len, knobs.enable_prefix_caching)
         self.states = {request.id: "absent" for request in requests}
         self.live: dict[str, Live] = {}
@@ -171,13 +140,6 @@ class Scheduler:
     @property
     def all_ended(self) -> bool:
         return all(state == "finished" for state in self.states.values())
-
-    @property
-    def is_stuck(self) -> bool:
-        """Whether no later step can differ: nothing runs, nothing is in flight, nobody arrives, yet someone waits."""
-        to_come = any(request.arrival_step >= self.next_step for request in self.requests)
-        in_flight = self.in_flight is not None and self.in_flight.tokens
-        return bool(self.waiting) and not (self.running or in_flight or to_come)
 
     def step(self) -> Step:
         """Aborts, arrivals, a schedule, then an output: of this step or, with async scheduling, of the one before."""
@@ -199,7 +161,7 @@ class Scheduler:
             running_stop=plan.running_stop, waiting_stop=plan.waiting_stop, alloc=tuple(plan.alloc),
             evicted=tuple(self.kv.evicted), scheduled_drafts=plan.drafts, after_schedule=after_schedule,
             processed_step=output.step, accepted=output.accepted, sampled=output.sampled,
-            finished=tuple(output.finished), drafts=output.drafts, after=self._after(), pool=self.kv.listed(),
+            finished=tuple(output.finished), drafts=output.drafts, after=self._after(), pool=self._pool(),
             states=dict(self.states), not_called=not called,
         )
 
@@ -402,7 +364,7 @@ class Scheduler:
     def _accepted(self, id: str, due: Plan) -> int:
         drafts = due.drafts.get(id, 0)
         if self.accepted is not None:
-            return min(self.accepted[due.step].get(id, 0), drafts)
+            return min(_of_step(self.accepted, self.next_step - 1).get(id, 0), drafts)
         return 0 if id in due.padded else min(self.knobs.accepted_drafts, drafts)
 
     def _append(self, live: Live, count: int) -> tuple[int, ...]:
@@ -425,9 +387,11 @@ class Scheduler:
     def _propose_drafts(self, due: Plan, output: Output) -> None:
         for id in due.tokens:
             if id in due.samples and (live := self.live.get(id)):
-                proposed = self.knobs.num_speculative_tokens if self.drafts is None else self.drafts[due.step].get(id)
-                if proposed is not None:
-                    output.drafts[id] = live.drafts = proposed
+                if self.drafts is None:
+                    live.drafts = self.knobs.num_speculative_tokens
+                else:
+                    live.drafts = _of_step(self.drafts, due.step).get(id, 0)
+                output.drafts[id] = live.drafts
 
     # Coming and going
 
@@ -460,13 +424,22 @@ class Scheduler:
 
     # Records
 
+    def is_stuck_after(self, step: Step) -> bool:
+        """Whether every later step is like this one: nothing runs or is in flight, nobody comes or goes, one waits."""
+        busy = step.tokens or step.finished or self.running or (self.in_flight and self.in_flight.tokens)
+        to_come = [request.arrival_step for request in self.requests] + [number for number, _ in self.aborts]
+        return bool(self.waiting) and not busy and max(to_come) <= step.step
+
     def _after_schedule(self) -> AfterSchedule:
         return AfterSchedule(
             running=_ids(self.running), waiting=_ids(self.waiting),
             computed={live.id: live.computed for live in self.running},
-            blocks={live.id: tuple(live.blocks) for live in self.running},
+            blocks={live.id: tuple(live.blocks) for live in self.running if self.lists_blocks},
             free=self.kv.free_blocks, placeholders={live.id: live.placeholders for live in self.running},
         )
+
+    def _pool(self) -> tuple[Block, ...]:
+        return tuple(self.kv.blocks.values()) if self.lists_blocks else ()
 
     def _after(self) -> After:
         return After(
@@ -474,9 +447,14 @@ class Scheduler:
             computed={live.id: live.computed for live in self.live.values()},
             tokens={live.id: len(live.tokens) for live in self.live.values()},
             free=self.kv.free_blocks, used=self.knobs.usable_blocks - self.kv.free_blocks,
-            free_queue=self.kv.free_queue(), cached=tuple(block.id for block in self.kv.listed() if block.cached),
+            free_queue=tuple(self.kv.queue) if self.lists_blocks else (),
+            cached=tuple(block.id for block in self._pool() if block.cached),
             placeholders={live.id: live.placeholders for live in self.live.values()},
         )
+
+
+def _of_step(counts: PerStep, step: int) -> Mapping[str, int]:
+    return counts[step] if step < len(counts) else {}
 
 
 def _ids(requests: list[Live]) -> tuple[str, ...]:
@@ -493,62 +471,25 @@ def simulate(
     accepted_drafts: int = 0, drafts: PerStep | None = None, accepted: PerStep | None = None,
     aborts: Sequence[tuple[int, str]] = (),
 ) -> Run:
-    """Run the requests to their ends; blocks, sizes and thresholds are counts of blocks and tokens.
+    """Run the requests to their ends; knobs are counts of tokens, blocks or steps, `watermark` a share of the pool.
 
-    Raises Refusal for settings that vLLM refuses, for a request that can never run, and after 2,000 steps.
+    Raises Refusal for settings that vLLM refuses, a request that can never end, and more than 2,000 steps.
     """
     given = locals()
     knobs = Knobs(**{knob.name: given[knob.name] for knob in fields(Knobs)})
-    _check_knobs(knobs)
+    check_knobs(knobs)
     for request in requests:
-        _check_request(request, knobs)
+        check_request(request, knobs)
+    if (tokens := sum(request.prompt_tokens for request in requests)) > MAX_PROMPT_TOKENS:
+        raise Refusal(f"{tokens:,} prompt tokens in all; a run takes {MAX_PROMPT_TOKENS:,}.", "requests")
     in_order = sorted(with_token_ids(requests, shared_prefix_tokens), key=lambda request: request.arrival_step)
-    scheduler = Scheduler(knobs, in_order, drafts, accepted, aborts)
+    scheduler = Scheduler(knobs, in_order, drafts, accepted, aborts, lists_blocks=usable_blocks <= LISTED_BLOCKS)
     steps: list[Step] = []
     while not scheduler.all_ended:
         if len(steps) == MAX_STEPS:
-            raise Refusal(f"After {MAX_STEPS:,} steps not every request has ended: shorten the run.")
+            raise Refusal(f"Not every request has ended after {MAX_STEPS:,} steps: shorten the run.", "requests")
         steps.append(scheduler.step())
-        if scheduler.is_stuck:
-            head, why = scheduler.waiting[0].id, WAITS_FOR.get(steps[-1].waiting_stop, steps[-1].waiting_stop)
-            raise Refusal(f"{head} waits for ever: from step {len(steps) - 1} on nothing runs, and {why}.")
+        if scheduler.is_stuck_after(steps[-1]):
+            raise Refusal(f"{scheduler.waiting[0].id} waits for ever: from step {steps[-1].step} on nothing runs, and "
+                          f"the pass over the waiting queue ends with {steps[-1].waiting_stop}.")
     return Run(requests=requests, steps=tuple(steps))
-
-
-WAITS_FOR = {
-    "no_blocks": "even then there are not enough free KV blocks for it",
-    "whole_prompt": "without chunked prefill its tokens don't fit in max_num_batched_tokens",
-    "padded_decode": "a decode padded with drafts doesn't fit in max_num_batched_tokens",
-}
-
-
-def _check_knobs(knobs: Knobs) -> None:
-    """Refuse what vLLM refuses at start, and what fails inside it later."""
-    budget, length, cap = knobs.max_num_batched_tokens, knobs.max_model_len, knobs.long_prefill_token_threshold
-    if min(budget, knobs.max_num_seqs, knobs.usable_blocks, knobs.block_size, length) < 1:
-        raise Refusal("The budget, the number of sequences, the blocks, their size and max_model_len start at 1.")
-    if budget < knobs.max_num_seqs:
-        raise Refusal(f"max_num_batched_tokens ({budget:,}) must be at least max_num_seqs ({knobs.max_num_seqs:,}).")
-    if not 1 <= knobs.max_running <= knobs.max_num_seqs:
-        raise Refusal(f"max_num_active_seqs goes from 1 to max_num_seqs ({knobs.max_num_seqs:,}).")
-    if budget < length and not knobs.enable_chunked_prefill:
-        raise Refusal(f"Without chunked prefill max_num_batched_tokens ({budget:,}) must be at least max_model_len "
-                      f"({length:,}).")
-    if cap > length:
-        raise Refusal(f"long_prefill_token_threshold ({cap:,}) can't be above max_model_len ({length:,}).")
-    if 0 < cap <= knobs.num_speculative_tokens:
-        raise Refusal(f"long_prefill_token_threshold ({cap:,}) would cut a padded decode of "
-                      f"{1 + knobs.num_speculative_tokens:,} tokens, and vLLM 0.33.0 stops there with an assertion.")
-    if not 0 <= knobs.watermark < 1:
-        raise Refusal("watermark is a share of the pool: from 0 to below 1.")
-
-
-def _check_request(request: Request, knobs: Knobs) -> None:
-    """Refuse a request that can never run to its end."""
-    if not 1 <= request.prompt_tokens < knobs.max_model_len:
-        raise Refusal(f"{request.id}: a prompt takes 1 to {knobs.max_model_len - 1:,} tokens, one fewer than "
-                      f"max_model_len; this one has {request.prompt_tokens:,}.")
-    last = request.prompt_tokens + request.max_tokens - 1  # the last sampled token is never computed
-    needed = -(-min(last + knobs.num_lookahead_tokens, knobs.max_model_len) // knobs.block_size)
-    if needed > knobs.usable_blocks:
-        raise Refusal(f"{request.id} needs {needed:,} blocks by its end; the pool holds {knobs.usable_blocks:,}.")

@@ -22,10 +22,8 @@ class Request:
     prompt_token_ids: tuple[int, ...] = ()
 
 
-REQUEST = re.compile(
-    r"(?P<id>[A-Za-z][A-Za-z0-9_-]*):(?P<prompt>\d{1,7})/(?P<output>\d{1,7})@(?P<arrival>\d{1,7})(?P<marks>.*)"
-)
-MARK = re.compile(r"\+(?P<shared>S)|!(?P<priority>-?\d{1,7})|~(?P<salt>[A-Za-z0-9_-]+)")
+REQUEST = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):([0-9]{1,7})/([0-9]{1,7})@([0-9]{1,7})((?:[+!~].*)?)")
+MARK = re.compile(r"\+S|!-?[0-9]{1,7}|~[A-Za-z0-9_-]+")
 
 
 def parse_requests(text: str) -> tuple[Request, ...]:
@@ -33,36 +31,42 @@ def parse_requests(text: str) -> tuple[Request, ...]:
 
     Raises Refusal naming the first piece that can't be read, or an id used twice.
     """
-    pieces = [piece.strip() for piece in re.split(r"[,\n]", text) if piece.strip()]
+    pieces = ["".join(piece.split()) for piece in text.replace("\n", ",").split(",") if piece.strip()]
     if not pieces:
-        raise Refusal("No request: write at least one, like A:24/8@0.")
+        raise Refusal("No request: write at least one, like A:24/8@0.", "requests")
     requests = tuple(_parse_request(piece) for piece in pieces)
     id, uses = Counter(request.id for request in requests).most_common(1)[0]
     if uses > 1:
-        raise Refusal(f"{uses} requests are called {id}: each needs an id of its own.")
+        raise Refusal(f"{uses} requests are called {id}: each needs an id of its own.", "requests")
     return requests
 
 
 def _parse_request(piece: str) -> Request:
     if not (found := REQUEST.fullmatch(piece)):
-        raise Refusal(f"“{piece}” can't be read: write id:prompt/output@arrival, like A:24/8@0.")
-    if int(found["prompt"]) < 1 or int(found["output"]) < 1:
-        raise Refusal(f"“{piece}”: prompt and output take at least 1 token.")
-    return Request(found["id"], int(found["prompt"]), int(found["output"]), int(found["arrival"]),
-                   **_parse_marks(piece, found["marks"]))
+        raise Refusal(f"“{piece}” can't be read: write id:prompt/output@arrival, like A:24/8@0.", "requests")
+    id, prompt, output, arrival, marks = found.groups()
+    if int(prompt) < 1 or int(output) < 1:
+        raise Refusal(f"“{piece}”: prompt and output take at least 1 token each.", "requests")
+    by_sign = _parse_marks(piece, marks)
+    return Request(
+        id, int(prompt), int(output), int(arrival), shares_prefix="+" in by_sign,
+        priority=int(by_sign.get("!", "0")), salt=by_sign.get("~", ""),
+    )
 
 
-def _parse_marks(piece: str, marks: str) -> dict[str, bool | int | str]:
-    values: dict[str, bool | int | str] = {}
+def _parse_marks(piece: str, marks: str) -> dict[str, str]:
+    """Each mark's text under its sign: "+S!2" is {"+": "S", "!": "2"}."""
+    by_sign: dict[str, str] = {}
     while marks:
         if not (mark := MARK.match(marks)):
-            raise Refusal(f"“{piece}”: “{marks}” can't be read: only +S, !priority and ~salt follow the arrival.")
-        name = {"shared": "shares_prefix"}.get(mark.lastgroup, mark.lastgroup)
-        if name in values:
-            raise Refusal(f"“{piece}” has {mark[0][0]} twice.")
-        values[name] = {"+": True, "~": mark["salt"]}.get(mark[0][0]) or int(mark["priority"])
+            raise Refusal(f"“{piece}”: “{marks}” can't be read; +S, !priority and ~salt may follow the arrival.",
+                          "requests")
+        sign, value = mark[0][0], mark[0][1:]
+        if sign in by_sign:
+            raise Refusal(f"“{piece}” has {sign} twice.", "requests")
+        by_sign[sign] = value
         marks = marks[mark.end():]
-    return values
+    return by_sign
 
 
 def format_requests(requests: tuple[Request, ...]) -> str:

@@ -1,4 +1,5 @@
 """Recorded runs of vLLM's own scheduler, replayed: run the model on their inputs and name the first difference."""
+import json
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
@@ -6,6 +7,7 @@ from typing import Any
 from calculators.models.scheduler import Knobs, Request, Scheduler, Step
 
 Json = Any
+MISSING = "no such field"
 
 
 def recognise(document: Json) -> bool:
@@ -80,17 +82,12 @@ def recorded_form(step: Step, knobs: Knobs) -> dict[str, Json]:
 
 
 def _difference(ours: Json, theirs: Json, where: str) -> str | None:
-    """The first difference as "path: ours …, theirs …"; a tuple equals a list."""
+    """The first difference as "path: ours …, theirs …"; a tuple equals a list, and types count (1 is not true)."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in [*ours, *(key for key in theirs if key not in ours)]:
             path = f"{where}.{key}" if where else key
-            if key not in theirs or key not in ours:
-                return f"{path}: ours {ours.get(key, 'nothing')}, theirs {theirs.get(key, 'nothing')}"
-            if difference := _difference(ours[key], theirs[key], path):
+            if difference := _difference(ours.get(key, MISSING), theirs.get(key, MISSING), path):
                 return difference
         return None
-    return None if _plain(ours) == _plain(theirs) else f"{where}: ours {_plain(ours)}, theirs {_plain(theirs)}"
-
-
-def _plain(value: Json) -> Json:
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+    mine, other = (value if value is MISSING else json.dumps(value) for value in (ours, theirs))
+    return None if mine == other else f"{where}: ours {mine}, theirs {other}"

@@ -7,9 +7,10 @@ from pathlib import Path
 from django.core.management.base import BaseCommand
 
 from calculators.models import scheduler_trace
+from flashcards import fsrs_trace
 
 # Each kind has recognise(document) and cases(document, name): pairs of a case's name and its first difference or None.
-KINDS = [scheduler_trace]
+KINDS = [scheduler_trace, fsrs_trace]
 
 
 class Command(BaseCommand):

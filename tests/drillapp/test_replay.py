@@ -1,0 +1,52 @@
+"""The replay command: what it prints for a case, a file it can't read, and how it exits."""
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+RUN = GOLDEN / "scheduler" / "d01_default_six.json"
+
+
+def replay(*files: Path) -> tuple[list[str], int]:
+    """The lines printed and the exit code."""
+    out = StringIO()
+    try:
+        call_command("replay", *map(str, files), stdout=out)
+    except SystemExit as exit:
+        return out.getvalue().splitlines(), exit.code
+    return out.getvalue().splitlines(), 0
+
+
+def test_equal_runs_pass() -> None:
+    lines, code = replay(RUN, GOLDEN / "scheduler" / "37_async_preempt.json")
+    assert lines == ["ok default_six", "ok async_preempt", "2 passed, 0 failed"] and code == 0
+
+
+def test_the_first_difference_is_named_and_fails(tmp_path: Path) -> None:
+    document = json.loads(RUN.read_text())
+    document["steps"][4]["after"]["free"] = 2
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(document))
+    lines, code = replay(changed, RUN)
+    assert lines == ["FAIL default_six: step 4 after.free: ours 1, theirs 2", "ok default_six", "1 passed, 1 failed"]
+    assert code == 1
+
+
+@pytest.mark.parametrize(("content", "sentence"), [
+    ("# A title", "not JSON"), ("[1, 2]", "of no known kind"), ("{}", "of no known kind"), (None, "No such file"),
+])
+def test_a_file_that_is_no_record_fails_with_a_line(tmp_path: Path, content: str | None, sentence: str) -> None:
+    file = tmp_path / "README.md"
+    if content is not None:
+        file.write_text(content)
+    lines, code = replay(file)
+    assert len(lines) == 2 and sentence in lines[0] and lines[0].startswith("FAIL ") and code == 1
+    assert lines[1] == "0 passed, 1 failed"
+
+
+def test_every_recorded_history_is_told_by_its_content() -> None:
+    lines, code = replay(*sorted((GOLDEN / "fsrs").glob("*.json")))
+    assert code == 0 and lines[-1].endswith(" passed, 0 failed") and len(lines) > 1
