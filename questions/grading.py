@@ -48,7 +48,8 @@ class Judgement:
     ratio: float | None = None
     direction: str = ""  # "too low", "too high", or "" where it is exact
     off: str = ""  # how far off, in words: "3.9×", "12 ms"
-    slip: str = ""  # what a number reached in this way leaves out
+    slip: str = ""  # the sentence for a known wrong way that leads to this number
+    missed: str = ""  # the label of the derivation's line that the number leaves out
     entries: tuple[Entry, ...] = ()
 
 
@@ -118,9 +119,19 @@ def judge_map(typed: Mapping[str, str], expected: Mapping[str, int], names: tupl
     return Judgement(value=said, expected=dict(expected), within=right, near=right, off=off, entries=entries)
 
 
-def suggest_grade(judgement: Judgement | None, *, ticked: int, points: int, tolerance: float = 0,
-                  seconds: float | None = None, minutes: float = 0) -> tuple[int, str]:
-    """The suggested grade, 1 (Again) to 4 (Easy), and its reason in a line; without a judgement the ticks alone count."""
+def suggest_grade(
+    judgement: Judgement | None,
+    *,
+    ticked: int,
+    points: int,
+    tolerance: float = 0,
+    seconds: float | None = None,
+    minutes: float = 0,
+) -> tuple[int, str]:
+    """The suggested grade, 1 (Again) to 4 (Easy), and its reason in a line.
+
+    The lower of what the ticks and the number give; without a judgement the ticks alone count.
+    """
     by_points = GOOD if 5 * ticked >= 4 * points else HARD if 2 * ticked >= points else AGAIN
     reason = [f"{ticked} of {points} points"]
     by_number = GOOD

@@ -40,7 +40,7 @@ class Question(models.Model):
     derivation = models.TextField(blank=True)
     catch = models.TextField()
     measure = models.TextField()
-    check = models.JSONField(default=dict, blank=True)
+    checked = models.JSONField(default=dict, blank=True)  # the document's `check`, a name that Model has taken
     runs = models.JSONField(default=dict, blank=True)
     keep = models.JSONField(default=dict, blank=True)
     rubric = models.JSONField(default=list)

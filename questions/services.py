@@ -1,23 +1,27 @@
-"""What the bank does for others: a question posed with its figures filled in, a commitment judged, files loaded."""
+"""What the bank does for the pages: a question posed with its figures filled in, and a commitment judged."""
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
+from django import forms
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+
+from calculators.labs import LABS
+from calculators.labs.base import View
+from calculators.models.base import Line, Refusal, left_out
+from questions import grading, markup
+from questions.content import ARRAYS, QuestionFile, digest
+from questions.figures import BadFigure, Ran, resolve
 from questions.grading import Judgement
 from questions.models import Question
+from questions.runs import draw, play
+from questions.standing import Waiter, standing
 
-
-@dataclass(frozen=True, slots=True)
-class Waiter:
-    """A request as it stands before the step asked about: one row of the map form."""
-
-    name: str
-    state: str  # "running" or "waiting"
-    words: str  # "decoding, prompt done", "5,000 of 8,000 left", "1,000, first 512 cached"
-    prompt_tokens: int
-    computed_tokens: int
-    cached_tokens: int = 0
-    decoding: bool = False
+STEP = re.compile(r"(?P<run>[a-z0-9_]+)\.steps\.(?P<step>[0-9]+)\.")
+UNIT_ENDINGS = re.compile(r"_(ms|s|us|bytes|gib|gb|tokens|share)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,36 +45,219 @@ class Posed:
     question: Question
     values: dict[str, dict[str, Any]]  # what was drawn, {run: {input: value}}, fit for JSON; {} for the file's own
     digest: str
-    ask_html: str
-    scenario_html: str  # the ask without its tables
-    given_html: str  # the ask's tables, "" without
-    asked_html: str  # the bold question itself, one sentence
-    said_aloud_html: str
-    derivation_html: str
-    catch_html: str
-    measure_html: str
+    ask_html: SafeString
+    scenario_html: SafeString  # the ask without its tables
+    given_html: SafeString  # the ask's tables, "" without
+    asked_html: SafeString  # the bold question itself
+    said_aloud_html: SafeString
+    derivation: tuple[SafeString | tuple[Line, ...], ...]  # HTML, and lines where a run's derivation stands
+    catch_html: SafeString
+    measure_html: SafeString
     rubric: list[dict[str, str]]  # id, html, named, explained, bounded
-    hints: list[str]  # html
-    traps: list[dict[str, str]]  # said, tempting, refuted: html
-    follow_ups: list[dict[str, str]]  # ask, key: html
+    hints: list[SafeString]
+    traps: list[dict[str, SafeString]]  # said, tempting, refuted
+    follow_ups: list[dict[str, SafeString]]  # ask, key
     options: list[dict[str, Any]]  # html, right, why
     sources: list[dict[str, str]]  # id, anchor, name, where, url, note
     check: Check | None
     lab: str  # the shown run's address, set to the scenario and before the answer; "" without a run
     lab_answered: str  # the same lab with its answer in view
     lab_title: str
-    lines: tuple[Any, ...] = ()  # the derivation of the checked run
-    slips: tuple[Any, ...] = ()  # (wrong value, what it leaves out)
+    lines: tuple[Line, ...] = ()  # the derivation of the checked run
+    slips: tuple[tuple[float, str], ...] = ()  # (wrong value, what it leaves out)
+
+    @property
+    def derivation_html(self) -> SafeString:
+        """The derivation as one piece of HTML."""
+        return mark_safe("".join(
+            piece if isinstance(piece, str) else render_to_string("calculators/_lines.html", {"lines": piece})
+            for piece in self.derivation
+        ))
+
+
+def run_lab(slug: str, view_name: str, values: Mapping[str, Any]) -> Ran:
+    """One run of a lab's view, its first when none is named.
+
+    Raises Refusal when there is no such lab or view, or it takes no such values.
+    """
+    view = view_of(slug, view_name)
+    inputs, result = view.run(values)
+    return Ran(inputs, result, labels_of(view, inputs))
+
+
+def view_of(slug: str, name: str) -> View:
+    """The view of a lab. Raises Refusal when there is none of that name."""
+    if (lab := LABS.get(slug)) is None:
+        raise Refusal(f"There is no lab “{slug}”; there are {', '.join(LABS)}.")
+    if name and name not in [view.name for view in lab.views]:
+        raise Refusal(f"The lab “{slug}” has no view “{name}”; it has {', '.join(view.name for view in lab.views)}.")
+    return lab.view(name)
+
+
+def labels_of(view: View, inputs: Mapping[str, Any]) -> dict[str, str]:
+    """What the form calls each input that is a choice."""
+    labels = {}
+    for name, text in view.texts(inputs).items():
+        field = view.form.base_fields[name]
+        if isinstance(field, forms.ChoiceField):
+            labels[name] = {str(key): str(label) for key, label in field.choices}.get(text, text)
+    return labels
+
+
+@lru_cache(maxsize=32)
+def run_again(slug: str, view_name: str, values: tuple[tuple[str, Any], ...]) -> Ran:
+    """A run kept for the next look at the same card: a review poses its question some ten times."""
+    return run_lab(slug, view_name, dict(values))
+
+
+def run_kept(slug: str, view_name: str, values: Mapping[str, Any]) -> Ran:
+    """run_lab, remembered."""
+    return run_again(slug, view_name, tuple(sorted(values.items())))
+
+
+def document_of(question: Question) -> QuestionFile:
+    """The row as the document that its file would hold."""
+    own = {item.name for item in fields(QuestionFile)} - {"topic", "check"}
+    held = {name: getattr(question, name) for name in own}
+    return QuestionFile(topic=question.topic.slug, check=question.checked, **held)
 
 
 def pose(question: Question, seed: object = None) -> Posed:
     """The question with values drawn by `seed`; without a seed, or without `vary`, with the file's own."""
-    raise NotImplementedError
+    if seed is None:
+        return posed_with(question, {}, play(question.runs, {}, run_kept))
+    drawn, ran, _ = draw(question.runs, question.keep, seed, run_kept)
+    return posed_with(question, drawn, ran)
 
 
 def pose_from(question: Question, values: Mapping[str, Mapping[str, Any]]) -> Posed:
     """The question with values that an attempt kept; what no longer fits the question gives way to the file's own."""
-    raise NotImplementedError
+    drawn = {name: dict(given) for name, given in (values or {}).items() if name in question.runs}
+    try:
+        return posed_with(question, drawn, play(question.runs, drawn, run_kept))
+    except (Refusal, BadFigure):
+        return pose(question)
+
+
+def posed_with(question: Question, drawn: dict[str, dict[str, Any]], ran: Mapping[str, Ran]) -> Posed:
+    """The question with these runs' figures in its texts."""
+    ids = [source["id"] for source in question.sources]
+
+    def block(text: str) -> SafeString:
+        return mark_safe(markup.render(text, ran, ids))
+
+    def inline(text: str) -> SafeString:
+        return mark_safe(markup.render(text, ran, ids, inline=True))
+
+    def entries(array: str) -> list[dict[str, Any]]:
+        shown, raw = ARRAYS[array][0], ("id",)
+        return [
+            {key: inline(value) if key in shown and key not in raw else value for key, value in entry.items()}
+            for entry in getattr(question, array)
+        ]
+
+    scenario, given, asked = split_ask(question.ask)
+    checked = ran.get(question.checked.get("figure", "").partition(".")[0])
+    return Posed(
+        question=question,
+        values=drawn,
+        digest=digest(document_of(question)),
+        ask_html=block(question.ask),
+        scenario_html=block(scenario),
+        given_html=block(given),
+        asked_html=inline(asked),
+        said_aloud_html=block(question.said_aloud),
+        derivation=tuple(
+            mark_safe(piece) if isinstance(piece, str) else piece
+            for piece in markup.parts(question.derivation, ran, ids)
+        ),
+        catch_html=block(question.catch),
+        measure_html=block(question.measure),
+        rubric=[{**point, "html": point["text"]} for point in entries("rubric")],
+        hints=[hint["text"] for hint in entries("hints")],
+        traps=entries("traps"),
+        follow_ups=entries("follow_ups"),
+        options=[{**option, "html": option["text"]} for option in entries("options")],
+        sources=[source_row(source) for source in question.sources],
+        check=check_of(question, ran),
+        lines=getattr(checked and checked.result, "lines", ()),
+        slips=getattr(checked and checked.result, "slips", ()),
+        **lab_of(question, ran),
+    )
+
+
+def split_ask(ask: str) -> tuple[str, str, str]:
+    """The ask in three: its prose, its tables, and the bold question (the last sentence in bold; without one, all)."""
+    paragraphs = [paragraph.strip() for paragraph in re.split(r"\n\s*\n", ask) if paragraph.strip()]
+    tables = [paragraph for paragraph in paragraphs if paragraph.startswith("|")]
+    prose = [paragraph for paragraph in paragraphs if not paragraph.startswith("|")]
+    bold = re.findall(r"\*\*(.+?)\*\*", " ".join(prose), re.DOTALL)
+    return "\n\n".join(prose), "\n\n".join(tables), bold[-1] if bold else " ".join(prose)
+
+
+def source_row(source: Mapping[str, str]) -> dict[str, str]:
+    """A source as a row of the list: what it is, where, and as of when."""
+    named = source.get("symbol") or source.get("flag") or source.get("title")
+    where = source.get("file") or (source["url"].partition("://")[2].rstrip("/") if source.get("url") else "")
+    note = f"vLLM {source['version']}" if source.get("version") and source.get("file") else ""
+    return {
+        "id": source["id"],
+        "anchor": f"source-{source['id']}",
+        "name": named or where,
+        "where": where if named else "",
+        "url": source.get("url", ""),
+        "note": note or source.get("version") or source.get("date", ""),
+    }
+
+
+def check_of(question: Question, ran: Mapping[str, Ran]) -> Check | None:
+    """What is to be committed, with the right answer; None for a question that asks for an outline."""
+    if not question.checked:
+        return None
+    figure = question.checked["figure"]
+    expected = resolve(figure, ran)
+    name, _, path = figure.partition(".")
+    check = Check(
+        kind="map" if isinstance(expected, Mapping) else "number",
+        figure=figure,
+        label=label_of(question.runs[name], path),
+        unit=question.checked.get("unit", "tokens"),
+        tolerance=question.checked.get("tolerance", 0),
+        expected=dict(expected) if isinstance(expected, Mapping) else expected,
+    )
+    if found := STEP.match(figure):
+        run = ran[name]
+        rows = standing(run.result, int(found["step"]), run.inputs)
+        check = replace(check, requests=rows, limit=run.inputs["max_num_batched_tokens"])
+    return check
+
+
+def label_of(run: Mapping[str, Any], path: str) -> str:
+    """What the asked number is called: as the lab that asks for it has it, else the figure's name in words."""
+    ask = view_of(run["lab"], run.get("view", "")).ask
+    label = ask.label if ask and ask.figure == path else UNIT_ENDINGS.sub("", path.rpartition(".")[2]).replace("_", " ")
+    return label[:1].upper() + label[1:]
+
+
+def lab_of(question: Question, ran: Mapping[str, Ran]) -> dict[str, str]:
+    """The lab that opens: its addresses before and with the answer, and its title."""
+    if not question.runs:
+        return {"lab": "", "lab_answered": "", "lab_title": ""}
+    name = next((name for name, run in question.runs.items() if run.get("shown")), next(iter(question.runs)))
+    lab = LABS[question.runs[name]["lab"]]
+    view = lab.view(question.runs[name].get("view"))
+    inputs = ran[name].inputs
+    found = STEP.match(question.checked.get("figure", ""))
+    if found and found["run"] == name:
+        step = int(found["step"])
+        before, answered = {"step": max(step - 1, 0)}, {"step": step}
+    else:
+        before, answered = ({"ask": 1} if view.ask else {}), {}
+    return {
+        "lab": lab.address(view, inputs, **before),
+        "lab_answered": lab.address(view, inputs, **answered),
+        "lab_title": lab.title,
+    }
 
 
 def judge(posed: Posed, typed: str | Mapping[str, str]) -> Judgement:
@@ -78,4 +265,9 @@ def judge(posed: Posed, typed: str | Mapping[str, str]) -> Judgement:
 
     Raises Refusal with a sentence for the learner; for a map UnreadEntries, with a sentence for each bad entry.
     """
-    raise NotImplementedError
+    check = posed.check
+    if check.kind == "map":
+        names = tuple(row.name for row in check.requests) or tuple(check.expected)
+        return grading.judge_map(typed, check.expected, names)
+    judgement = grading.judge_number(typed, check.expected, check.unit, check.tolerance, posed.slips)
+    return judgement if judgement.within else replace(judgement, missed=left_out(posed.lines, judgement.value))

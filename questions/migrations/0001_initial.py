@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
                 ('derivation', models.TextField(blank=True)),
                 ('catch', models.TextField()),
                 ('measure', models.TextField()),
-                ('check', models.JSONField(blank=True, default=dict)),
+                ('checked', models.JSONField(blank=True, default=dict)),
                 ('runs', models.JSONField(blank=True, default=dict)),
                 ('keep', models.JSONField(blank=True, default=dict)),
                 ('rubric', models.JSONField(default=list)),

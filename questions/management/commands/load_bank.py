@@ -1,0 +1,38 @@
+"""Load the bank's files into the database."""
+from argparse import ArgumentParser
+from collections import Counter
+
+from django.core.management.base import BaseCommand, CommandError
+
+from questions import loading
+from questions.content import Act
+
+
+class Command(BaseCommand):
+    help = "Load the bank's files; an edit made in the admin is kept and reported, never overwritten."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--take-file", metavar="SLUG", action="append", default=[],
+                            help="settle the conflict about SLUG: the file replaces the edited row")
+
+    def handle(self, *args: object, **options: object) -> None:
+        try:
+            files = loading.read_bank()
+        except loading.BadBank as bad:
+            raise CommandError(f"Nothing was loaded. These files have faults:\n{bad}") from None
+        if unknown := set(options["take_file"]) - files.questions.keys():
+            raise CommandError(f"No file of the bank is named {', '.join(sorted(unknown))}.")
+        acts = loading.load_bank(files, options["take_file"])
+        for slug, act in acts.items():
+            if act is Act.KEEP_EDIT:
+                self.stdout.write(f"{slug}: edited in the admin; the edit is kept (export_bank {slug} writes its file)")
+            elif act not in (Act.NOTHING, Act.CONFLICT):
+                self.stdout.write(f"{slug}: {act}")
+        counted = Counter(acts.values())
+        self.stdout.write(f"{len(files.questions)} questions, {counted[Act.NOTHING]} unchanged")
+        if conflicts := [slug for slug, act in acts.items() if act is Act.CONFLICT]:
+            raise CommandError("\n".join(
+                f"{slug}: conflict. The row was edited and {files.questions[slug].topic}/{slug}.md changed as well; "
+                f"the row stays. Settle it with load_bank --take-file {slug}, or with export_bank {slug}."
+                for slug in conflicts
+            ))

@@ -1,0 +1,103 @@
+"""Markdown to safe HTML: figures and source marks are cut out before and put back, escaped, after."""
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+from questions.figures import FIGURE, Ran, resolve, show
+
+MARK = re.compile(r"\[\^(?P<id>[A-Za-z0-9_-]+)\]")
+LINES = re.compile(r"^[ ]*\[\[(?P<path>[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)*\.lines)\]\][ ]*$", re.MULTILINE)
+CUT = re.compile("\ue000([0-9]+)\ue001")  # private-use characters: Markdown leaves them alone
+TAGS = {"p", "br", "hr", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4", "a"}
+TAGS |= {"table", "thead", "tbody", "tr", "th", "td"}
+ATTRIBUTES = {"a": {"href"}, "table": {"class"}, "th": {"class"}, "td": {"class"}, "ol": {"start"}}
+
+
+def style_by_class(state: StateCore) -> None:
+    """Tables in the site's face; a column aligned right is one of numbers (style attributes are not allowed)."""
+    for token in state.tokens:
+        if token.type == "table_open":
+            token.attrSet("class", "table")
+        if token.type in ("th_open", "td_open") and "right" in str(token.attrs.pop("style", "")):
+            token.attrSet("class", "num")
+
+
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+MARKDOWN.core.ruler.push("style_by_class", style_by_class)
+READER = MarkdownIt("commonmark", {"html": True}).enable("table")
+READER.validateLink = lambda url: True  # here every link is to be seen; unsafe() judges it
+
+
+def render(text: str, ran: Mapping[str, Ran], sources: Sequence[str] = (), inline: bool = False) -> str:
+    """Safe HTML of a text with its figures filled in; `sources` are the ids that a mark [^id] may name, in order.
+
+    Raises BadFigure.
+    """
+    cut: list[str] = []
+
+    def keep(html: str) -> str:
+        cut.append(html)
+        return f"\ue000{len(cut) - 1}\ue001"
+
+    text = text.replace("\ue000", "").replace("\ue001", "")
+    text = FIGURE.sub(lambda found: keep(escape(show(found[0], ran))), text)
+    text = MARK.sub(lambda found: keep(source_mark(found["id"], sources)), text)
+    html = MARKDOWN.renderInline(text) if inline else MARKDOWN.render(text)
+    html = nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, url_schemes={"http", "https"})
+    return CUT.sub(lambda found: cut[int(found[1])], html).strip()
+
+
+def source_mark(name: str, sources: Sequence[str]) -> str:
+    """The small link from a number to the source it was read in."""
+    if name not in sources:
+        return ""
+    return f'<sup><a class="source-mark" href="#source-{escape(name)}">{sources.index(name) + 1}</a></sup>'
+
+
+def parts(text: str, ran: Mapping[str, Ran], sources: Sequence[str] = ()) -> list[str | tuple[Any, ...]]:
+    """A derivation in pieces: HTML, and the lines of a run where `[[run.lines]]` stands alone in a paragraph."""
+    pieces: list[str | tuple[Any, ...]] = []
+    at = 0
+    for found in LINES.finditer(text):
+        if before := text[at:found.start()].strip():
+            pieces.append(render(before, ran, sources))
+        pieces.append(tuple(resolve(found["path"], ran)))
+        at = found.end()
+    if after := text[at:].strip():
+        pieces.append(render(after, ran, sources))
+    return pieces
+
+
+def tokens_of(text: str) -> Iterator[Token]:
+    """Every Markdown token of a text, raw HTML and unsafe links included; figures are left out."""
+    for token in READER.parse(FIGURE.sub("0", text)):
+        yield token
+        yield from token.children or ()
+
+
+def links(text: str) -> list[str]:
+    """Where the links of a text lead."""
+    return [str(token.attrs["href"]) for token in tokens_of(text) if token.type == "link_open"]
+
+
+def unsafe(text: str) -> list[str]:
+    """A sentence for each thing in a text that would not be shown: raw HTML, a picture, a link of another kind."""
+    faults = []
+    for token in tokens_of(text):
+        if token.type in ("html_block", "html_inline"):
+            faults.append(f"Raw HTML is shown as text: {token.content.strip()[:60]}")
+        elif token.type == "image":
+            faults.append(f"Pictures are not shown: {token.attrs.get('src')}")
+        elif token.type == "link_open":
+            href = str(token.attrs["href"])
+            if not re.match(r"https?://[^/]|/(?!/)", href):
+                faults.append(f"A link leads to https://… or to a page of this site (/labs/…), not to {href}")
+    if re.search(r"\]\([^)\s]*\[\[", text):
+        faults.append("A figure can't stand in a link's address.")
+    return faults
