@@ -157,12 +157,12 @@ def read_map(view: View, shown: Shown, given: Mapping[str, str]) -> tuple[Shown,
     said = {name.removeprefix(SAID): text for name, text in given.items() if name.startswith(SAID)}
     scored: tuple[Scored, ...] = ()
     if said and shown.step > 0:
-        entries = view.predict(shown.result, shown.step)
+        entries = view.predict(shown.result, shown.inputs, shown.step)
         asked = slots(entries, said)
         if any(slot.fault for slot in asked):
             return view.back_one(shown), asked, ()
         scored = score(entries, said)
-    ahead = view.predict(shown.result, shown.step + 1) if shown.step < shown.last_step else ()
+    ahead = view.predict(shown.result, shown.inputs, shown.step + 1) if shown.step < shown.last_step else ()
     return shown, slots(ahead, {}), scored
 
 

@@ -87,7 +87,7 @@ class View:
     """A form, a model function whose parameters are the form's fields by name, and a picture of what is shown.
 
     A model that returns `steps` is a simulator: the view then takes `step` from the address as well, and with `predict`
-    (the result and a step: the entries of its map) lets the reader say a step before seeing it. A form's `units`, a
+    (the result, the inputs and a step: the entries of its map) lets the reader say a step before seeing it. A form's `units`, a
     dict by field, stand inside its knobs. `summary` says the inputs in one line; `tell` says the result in lines for a
     shell; `bulky` names what of a step is left out when all steps are listed.
     """
@@ -99,7 +99,7 @@ class View:
     picture: Callable[[Shown], Any] = lambda shown: None
     presets: tuple[Preset, ...] = ()
     ask: Ask | None = None
-    predict: Callable[[Any, int], tuple[Expected, ...]] | None = None
+    predict: Callable[[Any, Mapping[str, Any], int], tuple[Expected, ...]] | None = None
     groups: tuple[Group, ...] = ()
     summary: Callable[[Mapping[str, Any]], str] = lambda inputs: ""
     tell: Callable[[Any], Iterable[str]] | None = None

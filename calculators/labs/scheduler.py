@@ -1,16 +1,24 @@
 """The scheduler lab: who gets tokens in each step, as vLLM's V1 engine decides it."""
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
+from calculators.labs import scheduler_picture as drawn
 from calculators.labs.base import Expected, Group, Lab, Preset, Shown, Switch, View
-from calculators.models import scheduler
+from calculators.models import quantity, scheduler
+from calculators.models import scheduler_words as words
 from calculators.models.base import Refusal
+from calculators.models.kv_cache import Block
 from calculators.models.scheduler_run import Request, Run, format_requests, parse_requests
+from calculators.models.scheduler_words import Limits, Sentence
+from calculators.models.step_time import Machine
+from calculators.pictures import NARROW, WIDE, Drawing
 
 MOST_REQUESTS = 26
+MOST_ROWS = 100  # of the table of steps, the last ones
 SIX = "A:24/8@0+S,B:40/6@0+S,C:72/4@0,D:28/10@1+S,E:16/5@2+S,F:30/6@3"
 SIX_BY_PRIORITY = "A:24/8@0+S!1,B:40/6@0+S!1,C:72/4@0!2,D:28/10@1+S,E:16/5@2+S,F:30/6@3"
 
@@ -78,16 +86,92 @@ class SchedulerForm(forms.Form):
     }
 
 
-def expected(run: Run, step: int) -> tuple[Expected, ...]:
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One shown step as a row of the table: its map, its sum, what happened, and the free blocks after it."""
+
+    step: int
+    map: str
+    total: int
+    events: str
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Everything that is shown of a step: drawings, each wide and narrow, and the same in words and tables."""
+
+    map: Drawing
+    map_narrow: Drawing
+    cells: frozenset[str]
+    map_text: str
+    total: int
+    budget: int
+    stop: str
+    took: str
+    sentences: tuple[Sentence, ...]
+    running: str
+    waiting: str
+    blocks: tuple[Block, ...]
+    pool: Drawing
+    pool_narrow: Drawing
+    kinds: frozenset[str]
+    counted: bool
+    free: int
+    queue: Drawing
+    queue_narrow: Drawing
+    rows: tuple[Row, ...]
+    rows_left_out: int
+
+
+def picture(shown: Shown) -> Picture:
+    """The picture of one step of a run."""
+    run, at, inputs = shown.result, shown.step, shown.inputs
+    step, budget, usable = run.steps[at], inputs["max_num_batched_tokens"], inputs["usable_blocks"]
+    limits = limits_of(inputs)
+    counted = usable > drawn.MOST_DRAWN_BLOCKS
+    size = inputs["block_size"]
+    first_row = max(at + 1 - MOST_ROWS, 0)
+    return Picture(
+        map=drawn.step_map(run, at, budget, drawn.wide_sheet(run, at)),
+        map_narrow=drawn.step_map(run, at, budget, drawn.narrow_sheet(run, at)),
+        cells=drawn.kinds_of_cells(run, at),
+        map_text=drawn.map_text(step), total=step.total_scheduled, budget=budget, stop=words.stop_words(step, limits),
+        took=quantity.say(words.took_ms(run, at, Machine()), "ms"), sentences=words.sentences(run, at, limits),
+        running=", ".join(step.after.running), waiting=", ".join(step.after.waiting),
+        blocks=() if counted else step.pool, counted=counted, kinds=drawn.kinds_of_blocks(step.pool), free=step.after.free,
+        pool=drawn.pool_bars(run, step, usable, WIDE) if counted else drawn.pool(step.pool, size, WIDE, 10 if usable <= 40 else 15),
+        pool_narrow=(
+            drawn.pool_bars(run, step, usable, NARROW) if counted else drawn.pool(step.pool, size, NARROW, 4 if usable <= 40 else 6)
+        ),
+        queue=drawn.free_queue(step, WIDE, 17, 2), queue_narrow=drawn.free_queue(step, NARROW, 6, 5),
+        rows=tuple(row_of(run, each.step, limits) for each in run.steps[first_row: at + 1]), rows_left_out=first_row,
+    )
+
+
+def row_of(run: Run, at: int, limits: Limits) -> Row:
+    step = run.steps[at]
+    parts = [f"{who} {verb}" for names, verb in (
+        (step.preempted, "preempted"), (step.resumed, "resumed"), (step.new, "admitted"), (step.finished, "finished"),
+    ) if (who := ", ".join(names))]
+    hits = [f"{name} hits {hit:,}" for name, hit in step.prefix_hit.items() if hit]
+    return Row(at, drawn.map_text(step), step.total_scheduled, "; ".join(parts + hits), step.after.free)
+
+
+def limits_of(inputs: Mapping[str, Any]) -> Limits:
+    return Limits(**{name: inputs[name] for name in Limits.__slots__})
+
+
+def expected(run: Run, inputs: Mapping[str, Any], step: int) -> tuple[Expected, ...]:
     """The entries of a step's map: each request that is there when the step begins, 0 for one that gets nothing."""
-    now, before = run.steps[step], run.steps[step - 1]
+    now, before, limits = run.steps[step], run.steps[step - 1], limits_of(inputs)
     entries = []
     for request in run.requests:
-        state = before.states[request.id]
-        if request.id in before.finished:
-            entries.append(Expected(request.id, 0, note="done"))
-        elif state in ("waiting", "running", "preempted") or request.id in now.arrived:
-            entries.append(Expected(request.id, now.tokens.get(request.id, 0)))
+        name = request.id
+        if name in before.finished:
+            entries.append(Expected(name, 0, note="done"))
+        elif before.states[name] in ("waiting", "running", "preempted") or name in now.arrived:
+            entries.append(Expected(name, now.tokens.get(name, 0), words.why(run, step, name, limits)))
     return tuple(entries)
 
 
@@ -100,23 +184,50 @@ def summary(inputs: Mapping[str, Any]) -> str:
 
 
 def tell(run: Run) -> Iterator[str]:
-    """A line a step: its map, and what ended or was preempted."""
+    """A line a step: its map, its sum, what ended or was preempted; then the totals."""
     for step in run.steps:
-        yield f"{step.step:>4}  {step.tokens}"
+        ends = [f"{', '.join(names)} {verb}" for names, verb in ((step.preempted, "preempted"), (step.finished, "finished")) if names]
+        yield "  ".join([f"{step.step:>4}", drawn.map_text(step), f"= {step.total_scheduled:,}", *ends])
+    yield (
+        f"{run.step_count:,} steps, {run.tokens_computed:,} tokens computed, {run.preemptions:,} preemptions, "
+        f"hits {run.first_hit_tokens:,} of {run.first_query_tokens:,}, after preemption "
+        f"{run.resumed_hit_tokens:,} of {run.resumed_query_tokens:,}"
+    )
 
 
-def picture(shown: Shown) -> None:
-    return None
+PRESETS = (
+    Preset("six requests", {}, "Six requests on 19 blocks: one is preempted, three hit the shared prefix."),
+    Preset(
+        "victim",
+        {"requests": "P:64/96@0,Q:64/96@0,R:64/96@0", "max_num_batched_tokens": 256, "max_num_seqs": 8,
+         "usable_blocks": 24, "block_size": 16, "max_model_len": 256},
+        "Three need 30 blocks in the end and there are 24: at step 65 the pool is empty and R, admitted last, pays.",
+    ),
+    Preset(
+        "long prompts", {"long_prefill_token_threshold": 8},
+        "The six with a threshold of 8: no prompt takes more than 8 tokens of a step while others are there.",
+    ),
+    Preset("priority", {"requests": SIX_BY_PRIORITY, "policy": "priority"},
+           "The six with priorities: the victim is the least urgent, wherever it stands."),
+    Preset(
+        "a long prompt on a real budget",
+        {"requests": "A:524/40@0+S,B:300/40@0,C:269/40@0,D:8000/20@0,E:300/20@2,F:1000/20@2+S",
+         "max_num_batched_tokens": 2048, "max_num_seqs": 8, "usable_blocks": 1000, "block_size": 16,
+         "max_model_len": 9216, "shared_prefix_tokens": 512},
+        "A, B and C decode, D is 3,000 tokens into a prompt of 8,000, E and F arrive at step 2.",
+    ),
+)
 
 
 LAB = Lab(
     slug="scheduler", title="Scheduler, one step at a time", topic="scheduling",
     line="Who gets tokens this step, in steps", fragment="calculators/labs/_scheduler.html",
+    aside="calculators/labs/_scheduler_requests.html", thumbnail=drawn.thumbnail,
     views=(
         View(
             "steps", SchedulerForm, scheduler.simulate, picture=picture, predict=expected, summary=summary, tell=tell,
             bulky=("pool",),
-            presets=(Preset("six requests", {}),),
+            presets=PRESETS,
             groups=(
                 Group("", (
                     "max_num_batched_tokens", "max_num_seqs", "usable_blocks", "block_size",

@@ -1,0 +1,53 @@
+// What a lab's page does beyond links and forms: Run plays, Copy link copies, a field at fault says so to a screen reader.
+(function () {
+  "use strict";
+
+  const PACE = matchMedia("(prefers-reduced-motion: reduce)").matches ? 2000 : 900;
+  let timer = 0;
+
+  function label() {
+    const run = document.querySelector("[data-run]");
+    if (run) run.textContent = timer ? "Stop" : "Run";
+  }
+
+  function stop() {
+    clearInterval(timer);
+    timer = 0;
+    label();
+  }
+
+  function next() {
+    const step = document.querySelector("a#lab-step");
+    if (step) step.click();
+    else stop();
+  }
+
+  document.addEventListener("click", (event) => {
+    const run = event.target.closest("a[data-run]");
+    if (run && event.isTrusted && event.detail > 0) {
+      event.preventDefault();
+      event.stopPropagation();
+      if (timer) return stop();
+      timer = setInterval(next, PACE);
+      label();
+      return next();
+    }
+    const copy = event.target.closest("a[data-copy]");
+    if (copy && navigator.clipboard) {
+      event.preventDefault();
+      navigator.clipboard.writeText(copy.href).then(() => { copy.textContent = "Copied"; });
+    }
+  }, true);
+
+  document.addEventListener("htmx:afterSettle", () => {
+    label();
+    for (const mark of document.querySelectorAll(".knob-mark")) {
+      const field = mark.closest(".knob").querySelector("input, select, textarea");
+      if (mark.querySelector(".fault")) field.setAttribute("aria-invalid", "true");
+      else field.removeAttribute("aria-invalid");
+    }
+  });
+
+  document.documentElement.classList.add("scripted");
+  label();
+})();
