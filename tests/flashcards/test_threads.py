@@ -1,0 +1,70 @@
+"""Several tabs, phones and double clicks at once: one row for each thing that was done."""
+from collections.abc import Callable
+from datetime import timedelta
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from flashcards import services
+from flashcards.models import Attempt, Card, Rating, Review
+from tests.flashcards.conftest import NOON
+
+pytestmark = pytest.mark.django_db(transaction=True)
+THREADS = 10
+
+
+def at_once(act: Callable[[int], Any]) -> list[Any]:
+    """What ten threads get that start `act` (given 0 to 9) together; a failed one is its exception."""
+    barrier, results = Barrier(THREADS), [None] * THREADS
+
+    def run(number: int) -> None:
+        try:
+            barrier.wait()
+            results[number] = act(number)
+        except Exception as fault:  # told by the assertion on the results
+            results[number] = fault
+        finally:
+            connection.close()
+
+    threads = [Thread(target=run, args=[number]) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_ten_threads_answering_one_card_make_one_review(card: Card) -> None:
+    for ordinal in (1, 2, 3):
+        now = NOON + ordinal * timedelta(days=3)
+        results = at_once(lambda at: services.answer_card(card, Rating(at % 4 + 1), ordinal=ordinal, now=now))  # noqa: B023
+        assert sorted(results) == [False] * 9 + [True]
+        assert Review.objects.count() == ordinal
+    card.refresh_from_db()
+    assert (card.answers, card.log_length) == (3, 3)
+
+
+def test_ten_commits_are_one_attempt_and_everybody_gets_it(card: Card) -> None:
+    results = at_once(lambda at: services.commit_attempt(card, ordinal=1, now=NOON, typed=str(at)).pk)
+    assert results == [Attempt.objects.get().pk] * THREADS
+
+
+def test_ten_undos_of_one_answer_are_one(card: Card) -> None:
+    services.answer_card(card, Rating.GOOD, ordinal=1, now=NOON)
+    row = Review.objects.get()
+    results = at_once(lambda _: services.undo(card.user, row.pk, now=NOON) is not None)
+    assert sorted(results) == [False] * 9 + [True]
+    assert Review.objects.count() == 2
+
+
+def test_ten_first_looks_start_one_clock(card: Card) -> None:
+    results = at_once(lambda at: services.open_card(card, NOON + timedelta(seconds=at)).opened_at)
+    assert len(set(results)) == 1
+
+
+def test_ten_first_visits_deal_one_card_for_each_question(card: Card) -> None:
+    Card.objects.all().delete()
+    assert at_once(lambda _: services.ensure_cards(card.user)) == [None] * THREADS
+    assert Card.objects.count() == 1
