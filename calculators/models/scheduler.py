@@ -28,7 +28,7 @@ __all__ = ["Knobs", "Request", "Run", "Scheduler", "Step", "format_requests", "p
 
 MAX_STEPS = 2000
 MAX_PROMPT_TOKENS = 1_000_000
-LISTED_BLOCKS = 512  # the steps of a larger pool count its blocks but don't list them: nobody could read that
+LISTED_BLOCKS = 1024  # the steps of a larger pool count its blocks but don't list them: nobody could read that
 STOP_TOKEN = 2
 PerStep = Sequence[Mapping[str, int]]  # for each step a count per request
 
