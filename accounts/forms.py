@@ -12,6 +12,7 @@ from accounts import access
 from accounts.models import Profile
 
 STEP = re.compile(r"(\d{1,4})\s*(m|min|h|d)\b", re.IGNORECASE)
+PLACES = ["Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"]
 UNITS = {"m": timedelta(minutes=1), "min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
@@ -25,7 +26,7 @@ def read_steps(text: str) -> str:
         raise forms.ValidationError("Write times with their units, as in “1m 10m” or “10 min, 1 h”.")
     steps = [(int(number), unit.lower()[0]) for number, unit in STEP.findall(text)]
     if any(not timedelta(0) < number * UNITS[unit] < timedelta(days=1) for number, unit in steps):
-        raise forms.ValidationError("Each step takes from 1 minute to under a day; longer waits are what the drill works out.")
+        raise forms.ValidationError("Each step takes from 1 minute to under a day.")
     if len(steps) > 6:
         raise forms.ValidationError("At most six steps.")
     return " ".join(f"{number}{unit}" for number, unit in steps)
@@ -33,8 +34,12 @@ def read_steps(text: str) -> str:
 
 def zones() -> list[str]:
     """The time zones named after a place, as people look for theirs, and UTC."""
-    places = ("Africa/", "America/", "Antarctica/", "Arctic/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
-    return ["UTC", *sorted(name for name in available_timezones() if name.startswith(places))]
+    return ["UTC", *sorted(name for name in available_timezones() if name.split("/")[0] in PLACES)]
+
+
+def always(sentence: str) -> dict[str, str]:
+    """One sentence for whatever is wrong: it says what the field takes."""
+    return dict.fromkeys(("required", "invalid", "invalid_choice", "min_value", "max_value"), sentence)
 
 
 class SignupForm(AllauthSignupForm):
@@ -42,20 +47,24 @@ class SignupForm(AllauthSignupForm):
         """The address; on a site by invitation it is the one that was invited."""
         email = super().clean_email()
         if settings.DRILL_SIGNUP == "invite" and email != (invited := access.invited_email(context.request)):
-            raise forms.ValidationError(f"The invitation is for {invited}; only that address can make an account with it.")
+            raise forms.ValidationError(f"The invitation is for {invited} and makes an account for that address alone.")
         return email
 
 
 class ProfileForm(forms.ModelForm):
     """What a person sets; a field that can't be read says what it takes and keeps what was typed."""
 
-    zone = forms.ChoiceField(label="Time zone", help_text="Says when your day begins and ends.")
+    zone = forms.ChoiceField(
+        label="Time zone",
+        help_text="Says when your day begins and ends.",
+        error_messages=always("One of the zones in the list."),
+    )
     day_start = forms.TimeField(
         label="A day starts at",
         help_text="A review at 1 in the morning counts for the day before.",
         widget=forms.TimeInput(format="%H:%M"),
         input_formats=["%H:%M", "%H.%M", "%H"],
-        error_messages={"required": "A time such as 04:00.", "invalid": "A time from 00:00 to 23:59, such as 04:00."},
+        error_messages=always("A time from 00:00 to 23:59, such as 04:00."),
     )
     desired_retention = forms.FloatField(
         label="Desired retention",
@@ -63,7 +72,7 @@ class ProfileForm(forms.ModelForm):
         min_value=0.80,
         max_value=0.97,
         widget=forms.TextInput(attrs={"inputmode": "decimal"}),
-        error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), "A number from 0.80 to 0.97."),
+        error_messages=always("A number from 0.80 to 0.97."),
     )
     new_questions_per_day = forms.IntegerField(
         label="New questions a day",
@@ -71,7 +80,7 @@ class ProfileForm(forms.ModelForm):
         min_value=0,
         max_value=63,
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
-        error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), "A whole number from 0 to 63."),
+        error_messages=always("A whole number from 0 to 63."),
     )
     reviews_per_day = forms.IntegerField(
         label="Most reviews a day",
@@ -79,7 +88,7 @@ class ProfileForm(forms.ModelForm):
         min_value=0,
         max_value=999,
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
-        error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), "A whole number from 0 to 999."),
+        error_messages=always("A whole number from 0 to 999."),
     )
     question_steps = forms.CharField(
         label="Learning steps",
@@ -91,7 +100,12 @@ class ProfileForm(forms.ModelForm):
         help_text="Waits after you grade one Again, such as “10m”. Empty: none.",
         required=False,
     )
-    theme = forms.ChoiceField(label="Theme", choices=Profile.Theme, widget=forms.RadioSelect)
+    theme = forms.ChoiceField(
+        label="Theme",
+        choices=Profile.Theme,
+        widget=forms.RadioSelect,
+        error_messages=always("One of the three."),
+    )
 
     class Meta:
         model = Profile

@@ -32,7 +32,7 @@ def make_account(email: str) -> User:
 
 @transaction.atomic
 def signin_link(user: User, now: datetime) -> str:
-    """A new address that signs this person in once within ten minutes; an earlier one that was not used stops working."""
+    """A new address that signs this person in once, within ten minutes; an earlier unused one stops working."""
     user.signin_links.filter(used_at=None).delete()
     token = secrets.token_urlsafe(32)
     SigninLink.objects.create(user=user, digest=digest(token), made_at=now)

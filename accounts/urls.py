@@ -1,6 +1,6 @@
-"""Signing in and out, and what goes with it; allauth looks its own pages up by name, so those stand outside the app's."""
+"""Signing in and out. allauth looks its own pages up by their bare names, so those stand outside the app's space."""
 from allauth.account import views as allauth
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from accounts import views
 
@@ -19,8 +19,12 @@ urlpatterns = [
     path("confirm-email/<str:key>/", allauth.confirm_email, name="account_confirm_email"),
     path("password/reset/", allauth.password_reset, name="account_reset_password"),
     path("password/reset/done/", allauth.password_reset_done, name="account_reset_password_done"),
-    path("password/reset/key/<str:uidb36>-<str:key>/", allauth.password_reset_from_key, name="account_reset_password_from_key"),
     path("password/reset/key/done/", allauth.password_reset_from_key_done, name="account_reset_password_from_key_done"),
+    re_path(
+        r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>[^/]+)/$",
+        allauth.password_reset_from_key,
+        name="account_reset_password_from_key",
+    ),
     path("password/change/", allauth.password_change, name="account_change_password"),
     path("password/set/", allauth.password_set, name="account_set_password"),
 ]

@@ -27,6 +27,6 @@ def labs_are_public() -> bool:
 
 @register.simple_tag
 def typed(field: BoundField, help_text: str = "") -> SafeString:
-    """The field itself, without words inside it, told to screen readers with the help and the fault that stand below."""
+    """The field itself, without words inside it; screen readers are pointed to the help and the fault below it."""
     told = [f"{field.auto_id}_error"] * bool(field.errors) + [f"{field.auto_id}_helptext"] * bool(help_text)
     return field.as_widget(attrs={"placeholder": False, "aria-describedby": " ".join(told) or False})
