@@ -261,8 +261,10 @@ def text_of(form: forms.Form, name: str, value: Any) -> str:
 
 
 def plain(field: forms.Field, text: str) -> str:
-    """A number's text without the commas and spaces that group its thousands; any other text as it is."""
+    """A number's text without the commas and spaces that group its thousands, 5.0 as 5; any other text as it is."""
     if not isinstance(field, forms.IntegerField):
         return text
     bare = text.strip().replace(",", "").replace(" ", "").replace("\u00a0", "").replace("_", "")
-    return bare if bare.replace(".", "", 1).isascii() and bare.replace(".", "", 1).isdigit() else text
+    if not (bare.replace(".", "", 1).isascii() and bare.replace(".", "", 1).isdigit()):
+        return text
+    return bare.rstrip("0").rstrip(".") if "." in bare[1:] else bare

@@ -12,7 +12,7 @@ from calculators.models.prefill_interference import GPUS, MODELS, Interference, 
 class PrefillInterferenceForm(forms.Form):
     """The long prompt, the scheduler's knobs under vLLM's names, who decodes, who arrives, and the machine."""
 
-    prompt_tokens = forms.IntegerField(label="long prompt", min_value=1, max_value=1_000_000, initial=114_240)
+    prompt_tokens = forms.IntegerField(label="long prompt, tokens", min_value=1, max_value=1_000_000, initial=114_240)
     cached_prefix_tokens = forms.IntegerField(label="of it cached", min_value=0, max_value=1_000_000, initial=0)
     max_num_batched_tokens = forms.IntegerField(label="token budget", min_value=2, max_value=131_072, initial=8_192)
     long_prefill_token_threshold = forms.IntegerField(
@@ -35,8 +35,7 @@ class PrefillInterferenceForm(forms.Form):
     cpu_ms = forms.FloatField(label="CPU left, t0", min_value=0, max_value=100, initial=0.9)
 
     units = {
-        "prompt_tokens": "tok", "cached_prefix_tokens": "tok", "max_num_batched_tokens": "tok",
-        "long_prefill_token_threshold": "tok", "context_tokens": "tok", "arrivals_per_s": "/s",
+        "context_tokens": "tok", "arrivals_per_s": "/s",
         "arrival_prompt_tokens": "tok", "output_tokens": "tok", "pool_gib": "GiB", "tflop_per_s": "TF/s",
         "tb_per_s": "TB/s", "cpu_ms": "ms",
     }

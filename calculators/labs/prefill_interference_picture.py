@@ -24,7 +24,8 @@ from calculators.pictures import (
 
 MOST_DRAWN = 300  # chunks; more are drawn in groups at their longest gap
 THINNEST_TICK = 3  # units between two tokens; nearer ones are a solid bar
-NUMBERED = 22  # width from which a chunk carries its number
+NUMBERED = 18  # width from which a chunk carries its number
+LANE = 112  # width of the lanes' names
 ROWS = 24  # of the table of chunks
 ROUND = (1, 2, 5)
 
@@ -75,7 +76,7 @@ def picture(shown: Shown) -> Picture:
         shown.append(prefill.chunks - 1)
     return Picture(
         wide=wide, narrow=narrow, wide_unit=seconds(frames[0].unit_s), narrow_unit=seconds(frames[1].unit_s),
-        knobs_wide=knobs(result, 520), knobs_narrow=knobs(result, NARROW),
+        knobs_wide=knobs(result, 480), knobs_narrow=knobs(result, NARROW),
         missed=left_out(result.lines, said) if said else "",
         chunk_rows=tuple((k + 1, prefill.ends_s[k], prefill.gaps_ms[k]) for k in shown), every=every,
         waiting=bool(result.backlog.waits), held_gib=result.after.kv_held_bytes / 2**30,
@@ -90,14 +91,14 @@ def frame_of(result: Interference, said: float | None, narrow: bool) -> Frame:
     most = 6 if narrow else 22
     unit = next(n * 10.0**power for power in range(-4, 5) for n in ROUND if until / (n * 10.0**power) <= most)
     columns = ceil(until / unit - 1e-9)
-    clock = Scale(-unit / 2, columns * unit, 2, NARROW - 4) if narrow else Scale(-unit, columns * unit, 93, WIDE - 14)
+    clock = Scale(-unit / 2, columns * unit, 2, NARROW - 4) if narrow else Scale(-unit, columns * unit, LANE, WIDE - 14)
     gaps = [result.base_gap_ms, result.peak_gap_ms, result.after.settled_gap_ms]
     if said and min(gaps) / 100 <= said <= max(gaps) * 100:
         gaps.append(said)
-    gap = Scale(log10(min(gaps)), log10(max(gaps)), 172 if narrow else 202, 24)
-    decode = 212 if narrow else 250
+    gap = Scale(log10(min(gaps)), log10(max(gaps)), 172 if narrow else 206, 30)
+    decode = 212 if narrow else 254
     return Frame(narrow, unit, clock, gap, decode, decode + (38 if narrow else 30), decode + (82 if narrow else 62),
-                 decode + (82 if narrow else 62) + 11 * max(len(result.backlog.waits), 2) + 12)
+                 decode + (82 if narrow else 62) + 11 * max(len(result.backlog.waits), 3) + 12)
 
 
 def course(result: Interference, frame: Frame, said: float | None, inputs: Mapping[str, Any]) -> Drawing:
@@ -114,13 +115,14 @@ def paper(frame: Frame) -> Iterator[Shape]:
     """Columns of the clock with round figures under them, and the decades of the gap."""
     clock, narrow = frame.clock, frame.narrow
     columns = round(clock.high / frame.unit_s)
+    labelled = range(0, columns + 1, 1 if narrow or columns <= 8 else 5)
     for column in range(columns + 1):
         x = clock(column * frame.unit_s)
         yield line(x, 10, x, frame.foot, "grid")
-        if narrow or column % 5 == 0 or columns <= 8:
-            last = column == columns
-            text = f"{column * frame.unit_s:g}" + (" s" if last else "")
-            yield Text(x, frame.foot + 18, text, "axis", "end" if last and narrow else "middle")
+        if column in labelled:
+            unit = " s" if column == max(labelled) else ""
+            anchor = "end" if column == columns and narrow else "middle"
+            yield Text(x, frame.foot + 18, f"{column * frame.unit_s:g}{unit}", "axis", anchor)
     x1, x2 = clock(clock.low), clock(clock.high)
     for gap_ms in round_gaps(frame):
         y = frame.y(gap_ms)
@@ -128,7 +130,7 @@ def paper(frame: Frame) -> Iterator[Shape]:
         x, below = (x2, 14) if narrow else (x1 - 10, 4)
         yield Text(x, y + below, span(gap_ms), "axis", "end")
     if not narrow:
-        yield Text(x1 - 93, 8, "gap between two tokens", "axis")
+        yield Text(0, 8, "gap between two tokens", "axis")
 
 
 def round_gaps(frame: Frame) -> list[float]:
@@ -183,14 +185,15 @@ def gap_words(result: Interference, frame: Frame, prompt: int) -> Iterator[Shape
         first_y = frame.y(prefill.first_gap_ms)
         yield Text(clock(0) - 6, first_y - 5, figure(prefill.first_gap_ms, False), "value", "end")
     x = clock(prefill.takes_s)
+    calm_y = frame.y(after.first_gap_ms) - 8
     if backlog.gaps_ms:
-        words = figure(backlog.gaps_ms[0], False) if frame.narrow else f"{span(backlog.gaps_ms[0])}: the backlog"
-        yield Text(clock(after.from_s) + 6, frame.y(backlog.gaps_ms[0]) + 5, words, "value")
         x = clock(after.from_s)
+    if backlog.gaps_ms and calm_y - frame.y(backlog.gaps_ms[0]) > 20:
+        words = figure(backlog.gaps_ms[0], False) if frame.narrow else f"{span(backlog.gaps_ms[0])}: the backlog"
+        yield Text(x + 6, frame.y(backlog.gaps_ms[0]) + 5, words, "value")
     if after.tokens and after.gap_ms > 1.05 * result.base_gap_ms:
         more = "" if frame.narrow else f": {prompt:,} more tokens of KV in every step"
-        y = frame.y(after.first_gap_ms) - 8
-        yield Text(x + 6, y, f"{figure(after.first_gap_ms, not frame.narrow)}{more}", "value")
+        yield Text(x + 6, calm_y, f"{figure(after.first_gap_ms, not frame.narrow)}{more}", "value")
     if after.ends_s < clock.high - 2 * frame.unit_s and not frame.narrow:
         settled = frame.y(after.settled_gap_ms)
         yield Text(clock(clock.high), settled + 16, span(after.settled_gap_ms), "value", "end")
@@ -223,7 +226,7 @@ def decode_lane(result: Interference, frame: Frame, decoders: int) -> Iterator[S
             yield Bar(clock(stop_s) - 1, y, 2, 20, "solid")
     x = clock(after.from_s)
     width = clock(clock.high) - x
-    words = f"a token every {span(after.gap_ms)}" if width > 170 and after.tokens else ""
+    words = f"a token every {span(after.first_gap_ms)}" if width > 170 and after.tokens else ""
     yield Bar(x, y, round(width, 2), 20, "solid", words, "on-ink", left=12)
 
 
@@ -264,7 +267,7 @@ def wait_lane(result: Interference, frame: Frame) -> Iterator[Shape]:
     for row, wait in enumerate(backlog.waits):
         x1, x2 = clock(wait.at_s), clock(min(wait.first_token_s, clock.high))
         yield Bar(x1, y + 11 * row, round(max(x2 - x1, 2), 2), 7, "s-waiting")
-        if row in (0, len(backlog.waits) - 1) and x2 < clock(clock.high) - 60:
+        if row in (0, len(backlog.waits) - 1) and x2 < clock(clock.high) - (44 if frame.narrow else 90):
             words = f"{'waits ' * (not frame.narrow and row == 0)}{seconds(wait.ttft_s)}"
             yield Text(x2 + 8, y + 8 + 11 * row, words, "value")
     if result.lockout_s:
@@ -287,7 +290,7 @@ def lane_name(frame: Frame, y: float, name: str, sentence: str) -> Iterator[Shap
 
 def knobs(result: Interference, width: float) -> Drawing:
     """Two knobs, two damages: the longest gap and the lockout of each rival setting, as bars on one baseline each."""
-    names, first, second = (138, 150, 352) if width > NARROW else (84, 90, 224)
+    names, first, second = (132, 144, 322) if width > NARROW else (84, 90, 224)
     room = (width - second) - 66 if width > NARROW else width - second - 52
     longest_gap = max(rival.peak_gap_ms for rival in result.rivals)
     longest_lockout = max(rival.takes_s for rival in result.rivals)
@@ -301,7 +304,7 @@ def knobs(result: Interference, width: float) -> Drawing:
         shapes.append(Text(names, y + 13, rival_name(rival, width > NARROW), weight, "end"))
         gap = Bar(first, y, round(max(rival.peak_gap_ms / longest_gap * room, 1), 2), 16, css)
         lock = Bar(second, y, round(max(rival.lockout_s / longest_lockout * room, 1), 2), 16, css)
-        shapes += [gap, Text(gap.x + gap.w + 8, y + 13, figure(rival.peak_gap_ms, False), weight)]
+        shapes += [gap, Text(gap.x + gap.w + 8, y + 13, f"{rival.peak_gap_ms:,.0f}", weight)]
         if rival.lockout_s:
             shapes += [lock, Text(lock.x + lock.w + 8, y + 13, f"{rival.lockout_s:,.3g}", weight)]
         else:

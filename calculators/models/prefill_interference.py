@@ -12,17 +12,18 @@ MOST_WAITING = 20_000  # prompts
 MINUTE_S = 60
 SLIP_APART = 0.05  # a wrong value nearer to the right one than this is no slip
 
-# Sizes from the models' config.json; those of Llama-3.1-8B are Machine's own defaults.
+# Sizes from config.json of Llama-3.1-8B (Machine's own defaults), Qwen3-14B and Qwen3-32B.
 MODELS: dict[str, tuple[str, Machine]] = {
-    "llama-3.1-8b": ("Llama-3.1-8B bf16", Machine()),
-    "qwen3-14b": ("Qwen3-14B bf16", Machine(14.8e9, 29.6e9, 2 * 40 * 8 * 128 * 2, 4 * 40 * 40 * 128)),
-    "qwen3-32b": ("Qwen3-32B bf16", Machine(32.8e9, 65.6e9, 2 * 64 * 8 * 128 * 2, 4 * 64 * 64 * 128)),
+    "llama-3.1-8b": ("8B bf16", Machine()),
+    "qwen3-14b": ("14B bf16", Machine(14.8e9, 29.6e9, 2 * 40 * 8 * 128 * 2, 4 * 40 * 40 * 128)),
+    "qwen3-32b": ("32B bf16", Machine(32.8e9, 65.6e9, 2 * 64 * 8 * 128 * 2, 4 * 64 * 64 * 128)),
 }
-# Effective TFLOP/s and TB/s: 62% and 80% of the datasheet's dense bf16 and memory peaks, a rule of thumb.
+# Effective TFLOP/s and TB/s of the SXM boards, the A100 with 80 GB: 62% and 80% of the datasheet's dense bf16 and
+# memory peaks, a rule of thumb.
 GPUS: dict[str, tuple[str, float, float]] = {
-    "h100": ("H100 SXM", 615, 2.68),
-    "h200": ("H200 SXM", 615, 3.84),
-    "a100": ("A100 80 GB", 193, 1.63),
+    "h100": ("H100", 615, 2.68),
+    "h200": ("H200", 615, 3.84),
+    "a100": ("A100", 193, 1.63),
     "b200": ("B200", 1395, 6.4),
 }
 
@@ -474,6 +475,8 @@ def gap_verdict(prefill: Prefill, peak: float) -> str:
     """How the gap moves from chunk to chunk, in a sentence."""
     if prefill.chunks == 1:
         return "The prompt fits one step, so there is one long gap."
+    if prefill.peak_chunk == 1:
+        return f"{prefill.chunks:,} chunks; the first makes the longest gap."
     return (f"{prefill.chunks:,} chunks; chunk {prefill.peak_chunk:,} makes the longest gap, "
             f"{peak / prefill.first_gap_ms:.1f}× the first.")
 
@@ -508,11 +511,11 @@ def lines_of(scene: Scene, chunks: tuple[Chunk, ...], prefill: Prefill, after: A
     weights = f"{machine.weight_bytes / 1e9:g}e9 / {read}"
     multiplies = 2 * machine.parameters * tokens / machine.flop_per_s >= machine.weight_bytes / machine.bytes_per_s
     last = prefill.peak_chunk == prefill.chunks
-    which = "last chunk" if last else f"chunk {prefill.peak_chunk:,} of {prefill.chunks:,}"
+    which = "last" if last else f"chunk {prefill.peak_chunk:,}"
     keys = worst.prefix + (worst.tokens + 1) / 2  # the mean over the chunk's tokens of what each attends to
-    context = scene.context + prefill.peak_chunk - 1
+    kv_ms = kv_read_ms(machine, scene.decoders * (scene.context + prefill.peak_chunk - 1))
     lines = [
-        Line("linear, this chunk" if multiplies else "reading the weights", products if multiplies else weights,
+        Line("linear" if multiplies else "reading the weights", products if multiplies else weights,
              prefill.peak_linear_ms, "ms"),
         Line(f"attention, {which}",
              f"{machine.attention_flop_per_pair:,} × {worst.tokens:,} × {keys:,.10g} / {flop}",
@@ -523,8 +526,7 @@ def lines_of(scene: Scene, chunks: tuple[Chunk, ...], prefill: Prefill, after: A
         lines.append(Line("attention, arrivals", f"{len(worst.others):,} beside it", served, "ms"))
     lines += [
         Line(f"KV of the {scene.decoders:,}, CPU",
-             f"{scene.decoders:,} × {context:,} × {machine.kv_bytes_per_token:,} / {read} + {machine.cpu_ms:g}",
-             kv_read_ms(machine, scene.decoders * context) + machine.cpu_ms, "ms"),
+             f"{Line('', '', kv_ms).figure} + {machine.cpu_ms:g}", kv_ms + machine.cpu_ms, "ms"),
         Line("longest gap", "", max(prefill.gaps_ms), "ms", total=True),
         Line("lockout" if lockout_s else "prefill", spans(prefill), lockout_s or prefill.takes_s, "s"),
         Line("after, every step", f"{scene.prompt:,} × {machine.kv_bytes_per_token:,} / {read}", after.extra_ms, "ms"),
@@ -576,5 +578,7 @@ def in_ms(value: float) -> str:
 
 
 def in_s(value: float) -> str:
-    """A span to about three figures: "8.61 s", "38.2 s", "0.40 s"."""
+    """A span to about three figures: "8.61 s", "38.2 s", "83.1 ms"."""
+    if value < 0.1:
+        return in_ms(value * 1e3)
     return f"{value:.2f} s" if value < 10 else f"{value:,.1f} s"
