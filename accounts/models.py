@@ -1,5 +1,5 @@
 """People: an account known by its e-mail address, and what a person has set."""
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
@@ -68,11 +68,6 @@ class Profile(models.Model):
     def local(self, instant: datetime) -> datetime:
         """The instant on this person's clock."""
         return instant.astimezone(ZoneInfo(self.zone))
-
-    def study_day(self, instant: datetime) -> date:
-        """The local date, counted from this person's day start."""
-        start = timedelta(hours=self.day_start.hour, minutes=self.day_start.minute)
-        return (self.local(instant).replace(tzinfo=None) - start).date()
 
 
 class SigninLink(models.Model):

@@ -8,6 +8,7 @@ from calculators.pictures import NARROW, Drawing
 from flashcards import pictures
 from flashcards.models import Card, Rating, Review
 from flashcards.queue import Day, Place
+from flashcards.study_day import study_day
 from flashcards.templatetags.flashcards_tags import day_words, minutes_words
 from questions.models import Question
 
@@ -97,14 +98,14 @@ def next_words(day: Day, profile: Profile) -> str:
     if day.next_due is None:
         return "Nothing is left to come back."
     local = profile.local(day.next_due)
-    when = day_words(profile.study_day(day.next_due), day.study_day)
+    when = day_words(study_day(day.next_due, profile.zone, profile.day_start), day.study_day)
     return f"The next falls due {f'at {local:%H:%M}' if when == 'today' else when + f' at {local:%H:%M}'}."
 
 
 def recorded_words(card: Card, rating: Rating, now: datetime) -> str:
     """What an answer did: "Recorded: Good. Next on 22 December."."""
     profile = card.user.profile
-    today = profile.study_day(now)
+    today = study_day(now, profile.zone, profile.day_start)
     when = f"at {profile.local(card.due_at):%H:%M}" if card.due_at else day_words(card.due_day, today)
     return f"Recorded: {rating.label}. Next {when}."
 

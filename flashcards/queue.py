@@ -6,7 +6,6 @@ from itertools import takewhile
 from statistics import median
 
 from accounts.models import Profile, User
-from accounts.steps import read_steps
 from flashcards import memory, spread
 from flashcards.memory import DEFAULT_PARAMETERS, Due, Memory, Rules
 from flashcards.models import Attempt, Card, Rating, Review, State
@@ -14,6 +13,7 @@ from flashcards.study_day import end_of, start_of, study_day
 
 LEARN_AHEAD = timedelta(minutes=20)
 FORECAST_DAYS = 14
+STEP_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 PACE_ATTEMPTS = 200  # the latest ones: a pace changes
 
 
@@ -91,9 +91,14 @@ def rules(profile: Profile) -> Rules:
     return Rules(
         parameters=tuple(profile.fsrs_parameters) or DEFAULT_PARAMETERS,
         desired_retention=profile.desired_retention,
-        learning_steps=read_steps(profile.question_steps),
-        relearning_steps=read_steps(profile.relearning_steps),
+        learning_steps=waits(profile.question_steps),
+        relearning_steps=waits(profile.relearning_steps),
     )
+
+
+def waits(steps: str) -> tuple[timedelta, ...]:
+    """Learning steps as a profile keeps them, "1m 10m"."""
+    return tuple(int(step[:-1]) * STEP_UNITS[step[-1]] for step in steps.split())
 
 
 def offer(card: Card, ordinal: int, now: datetime, profile: Profile) -> dict[Rating, Offer]:
