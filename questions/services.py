@@ -18,7 +18,7 @@ from questions.figures import BadFigure, Ran, resolve
 from questions.grading import Judgement
 from questions.models import Question
 from questions.runs import draw, play
-from questions.standing import Waiter, standing
+from questions.standing import Standing, standings
 
 STEP = re.compile(r"(?P<run>[a-z0-9_]+)\.steps\.(?P<step>[0-9]+)\.")
 UNIT_ENDINGS = re.compile(r"_(ms|s|us|bytes|gib|gb|tokens|share)$")
@@ -34,7 +34,7 @@ class Check:
     unit: str
     tolerance: float
     expected: float | dict[str, int]
-    requests: tuple[Waiter, ...] = ()  # of a map: who may get tokens, in the order served
+    requests: tuple[Standing, ...] = ()  # of a map: who may get tokens, in the order served
     limit: int | None = None  # of a map: the step's token budget
 
 
@@ -227,7 +227,7 @@ def check_of(question: Question, ran: Mapping[str, Ran]) -> Check | None:
     )
     if found := STEP.match(figure):
         run = ran[name]
-        rows = standing(run.result, int(found["step"]), run.inputs)
+        rows = standings(run.result, int(found["step"]), run.inputs)
         check = replace(check, requests=rows, limit=run.inputs["max_num_batched_tokens"])
     return check
 
