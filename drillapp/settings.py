@@ -246,6 +246,6 @@ LOGGING = {
     "disable_existing_loggers": False,
     "handlers": {"console": {"class": "logging.StreamHandler"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
-    # A page that isn't there is the visitor's matter, not the log's.
-    "loggers": {"django.request": {"level": "ERROR"}},
+    # A page that isn't there or a host that isn't ours is the visitor's matter, not the log's.
+    "loggers": {"django.request": {"level": "ERROR"}, "django.security.DisallowedHost": {"level": "CRITICAL"}},
 }
