@@ -142,19 +142,21 @@ def plan(user: User, now: datetime) -> Plan:
     """
     profile = user.profile
     day = study_day(now, profile.zone, profile.day_start)
-    cards = [card for card in _cards(user) if not card.buried_until or card.buried_until <= day]
+    cards = _cards(user, day)
     reviews_done, new_done = _done(user, day)
+    parameters = rules(profile).parameters
+    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters) for card in cards}
 
     due = [card for card in cards if card.state == State.REVIEW and card.due_day <= day]
     review_room = max(profile.reviews_per_day - reviews_done, 0)
     backlog = len(due) > review_room or any(card.due_day < day for card in due)
-    parameters = rules(profile).parameters
-    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters) for card in cards}
     due.sort(key=lambda card: (recall[card.pk], card.pk) if backlog else (card.due_day, card.pk))
+
+    due_today, due_held = due[:review_room], due[review_room:]
 
     new = [card for card in cards if card.state == State.NEW and not card.question.retired and not card.question.draft]
     new_room = max(profile.new_questions_per_day - new_done, 0)
-    due_today, new_today = due[:review_room], new[:new_room]
+    new_today, new_held = new[:new_room], new[new_room:]
 
     steps = sorted((card for card in cards if card.due_at), key=lambda card: (card.due_at, card.pk))
     rest = spread.interleave(due_today, new_today, reviews_done=reviews_done, new_done=new_done)
@@ -162,12 +164,8 @@ def plan(user: User, now: datetime) -> Plan:
     if not learning and not rest:
         learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD]
     held_back = [
-        Held(kind, count, f"{count} {kind if count != 1 or kind == 'new' else 'review'} past today’s limit of {limit}")
-        for kind, count, limit in (
-            ("new", len(new) - len(new_today), profile.new_questions_per_day),
-            ("reviews", len(due) - len(due_today), profile.reviews_per_day),
-        )
-        if count
+        *_held("new", "new", len(new_held), profile.new_questions_per_day),
+        *_held("reviews", "review" if len(due_held) == 1 else "reviews", len(due_held), profile.reviews_per_day),
     ]
     order = "lowest predicted recall first" if backlog else "in the order they fell due"
     return Plan(day, cards, learning, due_today, new_today, learning + rest, recall, held_back, order)
@@ -215,9 +213,14 @@ def next_card(user: User, now: datetime, later: Sequence[int] = ()) -> Card | No
     return min(line, key=lambda card: put_off.get(card.pk, -1), default=None)
 
 
-def _cards(user: User) -> Iterable[Card]:
-    cards = Card.objects.filter(user=user, suspended=False).select_related("question__topic", "user__profile")
-    return cards.order_by("question__topic__position", "question__position", "pk")
+def _cards(user: User, day: date) -> list[Card]:
+    """All that may come up, in the bank's order: neither suspended nor buried beyond the day."""
+    cards = Card.objects.filter(user=user, suspended=False).exclude(buried_until__gt=day)
+    return list(cards.select_related("question__topic").order_by("question__topic__position", "question__position", "pk"))
+
+
+def _held(kind: str, noun: str, count: int, limit: int) -> list[Held]:
+    return [Held(kind, count, f"{count} {noun} past today’s limit of {limit}")] if count else []
 
 
 def _done(user: User, day: date) -> tuple[int, int]:

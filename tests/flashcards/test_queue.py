@@ -1,11 +1,12 @@
 """The order of a day, its limits, its figures; days worked out by hand from the log of each test."""
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
+from django.http import Http404
 
 from accounts.models import User
-from flashcards import queue, services
+from flashcards import access, queue, services
 from flashcards.models import Attempt, Card, Rating
 from questions.models import Question
 from tests.flashcards.conftest import NOON
@@ -299,7 +300,14 @@ def test_a_day_without_cards_is_empty(ada: User) -> None:
     assert queue.next_card(ada, NOON) is None
 
 
-def test_nobody_sees_anothers_cards(deal: Callable[[int], list[Card]], eve: User) -> None:
-    deal(2)
-    assert queue.next_card(eve, NOON) is None
-    assert date.min not in dict(queue.today(eve, NOON).forecast)
+def test_a_strangers_day_is_untouched_by_mine(card: Card, eve: User) -> None:
+    answer(card)
+    assert queue.next_card(eve, NOON + 2 * DAY) is None
+    day = queue.today(eve, NOON)
+    assert (day.done_today, day.studied_today, sum(count for _, count in day.forecast)) == (0, False, 0)
+
+
+def test_a_card_is_known_to_its_owner_alone(card: Card, eve: User) -> None:
+    assert access.card_for(card.user, card.pk) == card
+    with pytest.raises(Http404):
+        access.card_for(eve, card.pk)

@@ -329,7 +329,7 @@ ACTIONS = st.lists(
 
 
 class LogProperty(TestCase):
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(actions=ACTIONS)
     def test_stored_memory_is_the_log_replayed(self, actions: list[tuple[str, Any, Rating | None, int]]) -> None:
         """After any mix of answers, undos and flights, over three cards; and an undo leaves no trace but its row."""
