@@ -216,7 +216,8 @@ def next_card(user: User, now: datetime, later: Sequence[int] = ()) -> Card | No
 def _cards(user: User, day: date) -> list[Card]:
     """All that may come up, in the bank's order: neither suspended nor buried beyond the day."""
     cards = Card.objects.filter(user=user, suspended=False).exclude(buried_until__gt=day)
-    return list(cards.select_related("question__topic").order_by("question__topic__position", "question__position", "pk"))
+    in_order = cards.order_by("question__topic__position", "question__position", "pk")
+    return list(in_order.select_related("question__topic"))
 
 
 def _held(kind: str, noun: str, count: int, limit: int) -> list[Held]:
