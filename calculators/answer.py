@@ -1,10 +1,10 @@
 """A lab's answer as plain data, the same for `/labs/SLUG.json` and for `manage.py lab`."""
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from calculators.labs.base import View, faults, step_within
-from calculators.models.base import Line
 
 
 def answer(view: View, given: Mapping[str, Any], step: str | None = None) -> dict[str, Any]:
@@ -32,9 +32,7 @@ def plain_data(value: Any, without: tuple[str, ...] = ()) -> Any:
         return {str(key): plain_data(item, without) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain_data(item, without) for item in value]
-    if isinstance(value, float) and value in (float("inf"), float("-inf")) or value != value:
-        return str(value)
-    return value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def names_of(value: Any) -> list[str]:
@@ -44,12 +42,17 @@ def names_of(value: Any) -> list[str]:
 
 
 def in_lines(result: Any) -> Iterable[str]:
-    """A result as lines for a reader: its derivation, then whatever is one number, one word or a short list."""
+    """A result as lines for a reader: its derivation, then each part that is one number, one word or a row of them."""
     for line in getattr(result, "lines", ()):
-        yield f"{line.label} = {line.expression + ' = ' if line.expression else ''}{line.value:,.6g} {line.unit}".rstrip()
+        expression = f"{line.expression} = " if line.expression else ""
+        yield f"{line.label} = {expression}{in_words(line.value)} {line.unit}".rstrip()
     for name in names_of(result):
         value = getattr(result, name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield f"{name}: {value:,.6g}"
-        elif isinstance(value, (str, bool)) or (isinstance(value, tuple) and not any(isinstance(v, (tuple, Line)) or is_dataclass(v) for v in value)):
-            yield f"{name}: {', '.join(f'{v:,.6g}' if isinstance(v, float) else str(v) for v in value) if isinstance(value, tuple) else value}"
+        parts = value if isinstance(value, tuple) else (value,)
+        if all(isinstance(part, (int, float, str)) for part in parts):
+            yield f"{name}: {', '.join(map(in_words, parts))}"
+
+
+def in_words(value: float | str) -> str:
+    """A number to six figures, its thousands apart; a word as it is."""
+    return str(value) if isinstance(value, (str, bool)) else f"{value:,.6g}"

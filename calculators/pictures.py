@@ -1,7 +1,7 @@
-"""The shapes and scales that lab pictures are made of. Models give numbers, these give places; a template writes the SVG.
+"""The shapes and scales that lab pictures are made of. Models give numbers, these give places, a template writes SVG.
 
 Lengths are SVG units: a wide picture is drawn 1,080 wide and a narrow one 350, and each is shown at about its own size.
-A shape's `css` names its look (drillapp/static/css/pictures.css); a `pattern` names a fill of calculators/_patterns.html.
+A shape's `css` names its look (drillapp/static/css/pictures.css), a `pattern` a fill of calculators/_patterns.html.
 """
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ WALL = 8  # height of the hatched strip on the forbidden side of a limit
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle from its upper left corner, with a text in its middle or, with `left`, that far from its left edge."""
+    """A rectangle from its upper left corner, with a text in its middle or, with `left`, so far from its left edge."""
 
     x: float
     y: float

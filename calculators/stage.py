@@ -122,7 +122,7 @@ def stage_of(lab: Lab, given: Mapping[str, str]) -> Stage:
 
     held = asks_first and verdict is None
     return Stage(
-        lab=lab, view=view, knobs=knobs_of(view, form), faults=faults(form), instead=instead,
+        lab=lab, view=view, knobs=knobs_of(view, form, values), faults=faults(form), instead=instead,
         shown=None if held else view.drawn(shown, {entry.name: entry.said for entry in scored} or said),
         summary=view.summary(shown.inputs),
         presets=tuple(preset_link(lab, view, preset, values) for preset in view.presets),
@@ -177,16 +177,14 @@ def written(score: tuple[int, int]) -> str | None:
     return f"{score[0]}-{score[1]}" if score[1] else None
 
 
-def knobs_of(view: View, form: forms.Form) -> tuple[Knobs, ...]:
+def knobs_of(view: View, form: forms.Form, values: Mapping[str, Any]) -> tuple[Knobs, ...]:
     """The form's fields in the view's groups; fields that no group names stand first."""
-    _, off = view.nearest_preset(form.data)
+    _, off = view.nearest_preset(values)
     grouped = {name for group in view.groups for name in group.fields}
     rest = Group("", tuple(name for name in form.fields if name not in grouped))
     groups = [group for group in (rest, *view.groups) if group.fields]
     made = [(group, tuple(knob_of(view, form, name, name in off) for name in group.fields)) for group in groups]
-    return tuple(
-        Knobs(group.heading, group.folded, any(knob.off or knob.fault for knob in knobs), knobs) for group, knobs in made
-    )
+    return tuple(Knobs(group.heading, group.folded, any(k.off or k.fault for k in knobs), knobs) for group, knobs in made)
 
 
 def knob_of(view: View, form: forms.Form, name: str, off: bool) -> Knob:
@@ -195,6 +193,8 @@ def knob_of(view: View, form: forms.Form, name: str, off: bool) -> Knob:
     value = str(form.data.get(name, ""))
     if isinstance(field, forms.IntegerField) and value.isascii() and value.isdigit() and len(value) < 20:
         value = f"{int(value):,}"
+    if isinstance(field.widget, forms.Textarea):
+        value = re.sub(r",(?=\S)", ", ", value)  # so that a long list breaks between its parts
     return Knob(
         name=name, label=str(field.label or name), value=value, unit=getattr(form, "units", {}).get(name, ""),
         help=str(field.help_text), fault=faults(form).get(name, ""), off=off,

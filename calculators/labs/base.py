@@ -1,4 +1,5 @@
 """What a lab is: a few views, each a form, a pure function and a picture. A lab's state is its address."""
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,7 +37,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a calculator asks the reader to commit before it shows its result: an attribute of the result, and its unit."""
+    """What a calculator asks the reader to commit before it shows its result: a figure of the result, and its unit."""
 
     figure: str
     label: str
@@ -76,7 +77,8 @@ class Switch(forms.TypedChoiceField):
     """On or off: a two-valued choice, since an unticked box sends nothing and so could never switch a default off."""
 
     def __init__(self, *, initial: bool, **more: Any) -> None:
-        super().__init__(choices=[("on", "on"), ("off", "off")], coerce=lambda text: text == "on", initial=initial, **more)
+        choices = [("on", "on"), ("off", "off")]
+        super().__init__(choices=choices, coerce=lambda text: text == "on", initial=initial, **more)
 
     def prepare_value(self, value: Any) -> Any:
         return {True: "on", False: "off"}.get(value, value)
@@ -87,9 +89,9 @@ class View:
     """A form, a model function whose parameters are the form's fields by name, and a picture of what is shown.
 
     A model that returns `steps` is a simulator: the view then takes `step` from the address as well, and with `predict`
-    (the result, the inputs and a step: the entries of its map) lets the reader say a step before seeing it. A form's `units`, a
-    dict by field, stand inside its knobs. `summary` says the inputs in one line; `tell` says the result in lines for a
-    shell; `bulky` names what of a step is left out when all steps are listed.
+    (the result, the inputs and a step: the entries of its map) lets the reader say a step before seeing it. A form's
+    `units`, a dict by field, stand inside its knobs. `summary` says the inputs in one line; `tell` says the result in
+    lines for a shell; `bulky` names what of a step is left out when all steps are listed.
     """
 
     name: str
@@ -109,7 +111,7 @@ class View:
     def starts(self) -> dict[str, str]:
         """What the form starts from, as its widgets would send it."""
         blank = self.form()
-        return {name: text_of(blank, name, blank.get_initial_for_field(item, name)) for name, item in blank.fields.items()}
+        return {name: text_of(field, blank.get_initial_for_field(field, name)) for name, field in blank.fields.items()}
 
     def starting_values(self) -> dict[str, str]:
         """A copy of what the form starts from, as its widgets would send it."""
@@ -117,8 +119,7 @@ class View:
 
     def texts(self, values: Mapping[str, Any]) -> dict[str, str]:
         """The values that are fields of the form, in its order, each as an address holds it."""
-        blank = self.form()
-        return {name: plain(field, text_of(blank, name, values[name])) for name, field in blank.fields.items() if name in values}
+        return {name: text_of(field, values[name]) for name, field in self.form.base_fields.items() if name in values}
 
     def bind(self, given: Mapping[str, Any]) -> forms.Form:
         """The form filled with its starting values and, over them, what was given (raw text or cleaned values)."""
@@ -164,11 +165,11 @@ class View:
             raise Refusal(f"no such input: {', '.join(sorted(unknown))}")
         form = self.bind(values)
         if (computed := self.compute(form)) is None:
-            raise Refusal("; ".join(sentence if name == "all" else f"{name}: {sentence}" for name, sentence in faults(form).items()))
+            raise Refusal("; ".join(told(faults(form))))
         return computed
 
     def query(self, values: Mapping[str, Any], **more: Any) -> str:
-        """The address's query for these values: only what differs from the starting values, so that links stay short."""
+        """The address's query for these values: only what differs from the starting values, to keep links short."""
         kept = {name: text for name, text in self.texts(values).items() if text != self.starts[name]}
         kept |= {name: value for name, value in more.items() if value not in (None, "")}
         return urlencode(kept, safe=":/@,!~")
@@ -187,7 +188,8 @@ class View:
 class Lab:
     """A lab: its slug, its title, one line of what it shows, its views, and the template that draws the result.
 
-    `aside` is a template that stands under the knobs; `thumbnail` makes the small drawing (216 by 64) of the labs' page from the first view's first preset.
+    `aside` is a template that stands under the knobs; `thumbnail` makes the small drawing (216 by 64) of the labs' page
+    from the first view's first preset.
     """
 
     slug: str
@@ -241,7 +243,13 @@ def what_it_takes(field: forms.Field) -> str:
 
 def faults(form: forms.Form) -> dict[str, str]:
     """A form's sentences by field; what is wrong with several fields together stands under "all"."""
-    return {"all" if name == NON_FIELD_ERRORS else name: " ".join(dict.fromkeys(errors)) for name, errors in form.errors.items()}
+    said = {name: " ".join(dict.fromkeys(errors)) for name, errors in form.errors.items()}
+    return {"all" if name == NON_FIELD_ERRORS else name: sentence for name, sentence in said.items()}
+
+
+def told(sentences: Mapping[str, str]) -> list[str]:
+    """Faults by field as lines, each under its field's name."""
+    return [sentence if name == "all" else f"{name}: {sentence}" for name, sentence in sentences.items()]
 
 
 def step_within(text: str | None, last: int) -> int:
@@ -252,19 +260,13 @@ def step_within(text: str | None, last: int) -> int:
     return min(int(text), last) if len(text) <= LONGEST_STEP else last
 
 
-def text_of(form: forms.Form, name: str, value: Any) -> str:
-    """A field's value as its widget would send it ('' for nothing)."""
-    if value is None:
-        return ""
-    prepared = form.fields[name].prepare_value(value)
-    return str(prepared if prepared is not None else "")
-
-
-def plain(field: forms.Field, text: str) -> str:
-    """A number's text without the commas and spaces that group its thousands, 5.0 as 5; any other text as it is."""
+def text_of(field: forms.Field, value: Any) -> str:
+    """A field's value as an address holds it: "" for nothing, a number without grouping commas and spaces, 5.0 as 5."""
+    prepared = None if value is None else field.prepare_value(value)
+    text = "" if prepared is None else str(prepared)
     if not isinstance(field, forms.IntegerField):
         return text
-    bare = text.strip().replace(",", "").replace(" ", "").replace("\u00a0", "").replace("_", "")
-    if not (bare.replace(".", "", 1).isascii() and bare.replace(".", "", 1).isdigit()):
+    bare = re.sub(r"[,_\s]", "", text)
+    if not re.fullmatch(r"[0-9]*\.?[0-9]+|[0-9]+\.", bare):
         return text
     return bare.rstrip("0").rstrip(".") if "." in bare[1:] else bare

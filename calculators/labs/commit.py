@@ -69,14 +69,18 @@ def how_far(said: float, expected: float) -> str:
 def slots(entries: tuple[Expected, ...], given: Mapping[str, str]) -> tuple[Slot, ...]:
     """The strip's fields for a step's entries, with what was typed and a sentence beside what can't be read."""
     return tuple(
-        Slot(entry.name, note=entry.note) if entry.note else
-        Slot(entry.name, typed := given.get(entry.name, ""), "" if count(typed) is not None else f"{entry.name}: a whole number")
+        Slot(entry.name, note=entry.note) if entry.note else slot(entry.name, given.get(entry.name, ""))
         for entry in entries
     )
 
 
+def slot(name: str, typed: str) -> Slot:
+    """A field as typed, at fault when that is no count."""
+    return Slot(name, typed, "" if count(typed) is not None else f"“{typed}” for {name} is no number of tokens.")
+
+
 def score(entries: tuple[Expected, ...], given: Mapping[str, str]) -> tuple[Scored, ...]:
-    """Each asked entry beside what was said; an empty field says 0 tokens. The fields must have been read without fault."""
+    """Each asked entry beside what was said, in fields without fault; an empty one says 0 tokens."""
     return tuple(
         Scored(entry.name, count(given.get(entry.name, "")) or 0, entry.value, entry.why)
         for entry in entries if not entry.note

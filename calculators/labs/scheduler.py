@@ -18,6 +18,7 @@ from calculators.models.step_time import Machine
 from calculators.pictures import NARROW, WIDE, Drawing
 
 MOST_REQUESTS = 26
+MOST_PROMPT_TOKENS, MOST_OUTPUT_TOKENS = 200_000, 20_000  # of all requests together: a run is computed at every look
 MOST_ROWS = 100  # of the table of steps, the last ones
 SIX = "A:24/8@0+S,B:40/6@0+S,C:72/4@0,D:28/10@1+S,E:16/5@2+S,F:30/6@3"
 SIX_BY_PRIORITY = "A:24/8@0+S!1,B:40/6@0+S!1,C:72/4@0!2,D:28/10@1+S,E:16/5@2+S,F:30/6@3"
@@ -38,6 +39,12 @@ class RequestsField(forms.CharField):
             raise ValidationError(str(refusal)) from None
         if len(requests) > MOST_REQUESTS:
             raise ValidationError(f"{len(requests)} requests; the picture holds {MOST_REQUESTS}.")
+        for what, tokens, most in (
+            ("prompts", sum(request.prompt_tokens for request in requests), MOST_PROMPT_TOKENS),
+            ("outputs", sum(request.max_tokens for request in requests), MOST_OUTPUT_TOKENS),
+        ):
+            if tokens > most:
+                raise ValidationError(f"The {what} are {tokens:,} tokens together; the lab follows at most {most:,}.")
         return requests
 
     def run_validators(self, value: Any) -> None:
@@ -60,7 +67,9 @@ class SchedulerForm(forms.Form):
     )
     max_num_batched_tokens = forms.IntegerField(min_value=1, max_value=65_536, initial=32)
     max_num_seqs = forms.IntegerField(min_value=1, max_value=1024, initial=4)
-    usable_blocks = forms.IntegerField(label="usable KV blocks", min_value=1, max_value=2048, initial=19)
+    usable_blocks = forms.IntegerField(
+        label="usable KV blocks", min_value=1, max_value=scheduler.LISTED_BLOCKS, initial=19,
+    )
     block_size = forms.IntegerField(min_value=1, max_value=256, initial=8)
     max_model_len = forms.IntegerField(min_value=2, max_value=32_768, initial=128)
     shared_prefix_tokens = forms.IntegerField(label="shared prefix S", min_value=0, max_value=32_768, initial=16)
@@ -129,8 +138,7 @@ def picture(shown: Shown) -> Picture:
     run, at, inputs = shown.result, shown.step, shown.inputs
     step, budget, usable = run.steps[at], inputs["max_num_batched_tokens"], inputs["usable_blocks"]
     limits = limits_of(inputs)
-    counted = usable > drawn.MOST_DRAWN_BLOCKS
-    size = inputs["block_size"]
+    counted, size = usable > drawn.MOST_DRAWN_BLOCKS, inputs["block_size"]
     first_row = max(at + 1 - MOST_ROWS, 0)
     return Picture(
         map=drawn.step_map(run, at, budget, drawn.wide_sheet(run, at)),
@@ -139,11 +147,9 @@ def picture(shown: Shown) -> Picture:
         map_text=drawn.map_text(step), total=step.total_scheduled, budget=budget, stop=words.stop_words(step, limits),
         took=quantity.say(words.took_ms(run, at, Machine()), "ms"), sentences=words.sentences(run, at, limits),
         running=", ".join(step.after.running), waiting=", ".join(step.after.waiting),
-        blocks=() if counted else step.pool, counted=counted, kinds=drawn.kinds_of_blocks(step.pool), free=step.after.free,
-        pool=drawn.pool_bars(run, step, usable, WIDE) if counted else drawn.pool(step.pool, size, WIDE, 10 if usable <= 40 else 15),
-        pool_narrow=(
-            drawn.pool_bars(run, step, usable, NARROW) if counted else drawn.pool(step.pool, size, NARROW, 4 if usable <= 40 else 6)
-        ),
+        blocks=() if counted else step.pool, counted=counted, kinds=drawn.kinds_of_blocks(step.pool),
+        free=step.after.free,
+        pool=drawn.pool(run, step, size, WIDE), pool_narrow=drawn.pool(run, step, size, NARROW),
         queue=drawn.free_queue(step, WIDE, 17, 2), queue_narrow=drawn.free_queue(step, NARROW, 6, 5),
         rows=tuple(row_of(run, each.step, limits) for each in run.steps[first_row: at + 1]), rows_left_out=first_row,
     )
@@ -186,7 +192,8 @@ def summary(inputs: Mapping[str, Any]) -> str:
 def tell(run: Run) -> Iterator[str]:
     """A line a step: its map, its sum, what ended or was preempted; then the totals."""
     for step in run.steps:
-        ends = [f"{', '.join(names)} {verb}" for names, verb in ((step.preempted, "preempted"), (step.finished, "finished")) if names]
+        verbs = {"preempted": step.preempted, "finished": step.finished}
+        ends = [f"{', '.join(names)} {verb}" for verb, names in verbs.items() if names]
         yield "  ".join([f"{step.step:>4}", drawn.map_text(step), f"= {step.total_scheduled:,}", *ends])
     yield (
         f"{run.step_count:,} steps, {run.tokens_computed:,} tokens computed, {run.preemptions:,} preemptions, "

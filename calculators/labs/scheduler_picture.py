@@ -1,12 +1,27 @@
 """The scheduler's picture: steps by requests, the block pool and the free queue, each drawn wide and narrow."""
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from calculators.models.kv_cache import Block
 from calculators.models.scheduler_run import Run, Step
-from calculators.pictures import NARROW, WIDE, Bar, Drawing, Path, Shape, Text, arrow, corner, line, thousands, wall_above
+from calculators.pictures import (
+    NARROW,
+    WIDE,
+    Bar,
+    Drawing,
+    Path,
+    Shape,
+    Text,
+    arrow,
+    corner,
+    line,
+    thousands,
+    wall_above,
+)
 
 MOST_DRAWN_BLOCKS = 120
+LOOKS = {" free, cached": ("s-cached", "cached"), " free": ("s-idle", "idle")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +99,8 @@ def rows(run: Run, at: int, sheet: Sheet) -> Iterator[Shape]:
         baseline = y + sheet.bar / 2 + 5
         yield Text(0, baseline, request.id, "name")
         if sheet.width == WIDE:
-            yield Text(10 + 11 * len(request.id), baseline, f"{request.prompt_tokens:,} + {request.max_tokens:,}", "note")
+            sizes = f"{request.prompt_tokens:,} + {request.max_tokens:,}"
+            yield Text(10 + 11 * len(request.id), baseline, sizes, "note")
         for step in run.steps[sheet.first: at + 1]:
             yield from cell(step, request.id, sheet.x(step.step) + 1.5, y, sheet.column - 3, sheet.bar)
 
@@ -96,7 +112,8 @@ def cell(step: Step, name: str, x: float, y: float, w: float, h: float) -> Itera
         hit = round(w * 0.34, 2) if step.prefix_hit.get(name) else 0
         if hit:
             yield Bar(x, y, hit, h, "s-cached", pattern="cached")
-        yield Bar(round(x + hit, 2), y, round(w - hit, 2), h, "s-running", thousands(step.tokens[name]), count_css(step.tokens[name], w - hit))
+        rest, count = round(w - hit, 2), thousands(step.tokens[name])
+        yield Bar(round(x + hit, 2), y, rest, h, "s-running", count, count_css(count, rest))
     elif name in step.preempted:
         yield Bar(x, y, w, h, "s-preempted", pattern="preempted")
     elif state in ("waiting", "preempted"):
@@ -107,9 +124,9 @@ def cell(step: Step, name: str, x: float, y: float, w: float, h: float) -> Itera
         yield corner(x + w + 0.5, y - 0.5)
 
 
-def count_css(tokens: int, width: float) -> str:
+def count_css(count: str, width: float) -> str:
     """Smaller figures where a long count would leave its cell."""
-    return "on-running" if len(thousands(tokens)) * 8.5 <= width - 4 else "on-running small"
+    return "on-running" if len(count) * 8.5 <= width - 4 else "on-running small"
 
 
 def sums(run: Run, at: int, budget: int, sheet: Sheet, base: float) -> Iterator[Shape]:
@@ -124,14 +141,24 @@ def sums(run: Run, at: int, budget: int, sheet: Sheet, base: float) -> Iterator[
         yield Bar(x, base - h, sheet.column - 3, h, css)
         inside = h >= 18
         y = base - h + (14 if inside else -5)
-        yield Text(x + sheet.column / 2 - 1.5, y, thousands(step.total_scheduled), "on-ink" if inside else "value", "middle")
+        middle, total = x + sheet.column / 2 - 1.5, thousands(step.total_scheduled)
+        yield Text(middle, y, total, "on-ink" if inside else "value", "middle")
     yield line(sheet.names, base, sheet.right, base, "edge")
     yield from wall_above(sheet.names, sheet.right, base - tall)
     label = f"max_num_batched_tokens {budget:,}" if sheet.width == WIDE else f"budget {budget:,}"
     yield Text(sheet.right, base - tall - 11, label, "limit-text", "end")
 
 
-def pool(blocks: tuple[Block, ...], block_size: int, width: float, columns: int) -> Drawing:
+def pool(run: Run, step: Step, block_size: int, width: float) -> Drawing:
+    """The pool after a step, block by block while it can be read so."""
+    if len(step.pool) > MOST_DRAWN_BLOCKS:
+        return pool_bars(run, step, width)
+    many = len(step.pool) > 40
+    columns = (15 if many else 10) if width == WIDE else (6 if many else 4)
+    return pool_blocks(step.pool, block_size, width, columns)
+
+
+def pool_blocks(blocks: tuple[Block, ...], block_size: int, width: float, columns: int) -> Drawing:
     """A rectangle a block: who holds it and which of its blocks it is, or what it still holds for the cache."""
     gap = 8 if columns <= 10 else 6
     w = round((width - 12 * (width == WIDE) - gap * (columns - 1)) / columns, 2)
@@ -142,7 +169,8 @@ def pool(blocks: tuple[Block, ...], block_size: int, width: float, columns: int)
         shapes += block_shapes(block, block_size, x, y, w, 34)
     height = -(-len(blocks) // columns) * pitch + 4
     used, cached = sum(bool(b.holders) for b in blocks), sum(b.cached and not b.holders for b in blocks)
-    title = f"{used} of {len(blocks)} blocks in use, {cached} free and still cached, {len(blocks) - used - cached} free."
+    free = len(blocks) - used - cached
+    title = f"{used} of {len(blocks)} blocks in use, {cached} free and still cached, {free} free."
     return Drawing(width, height, title, tuple(shapes))
 
 
@@ -165,9 +193,10 @@ def used_block(block: Block, block_size: int, x: float, y: float, w: float, h: f
     if full < w:
         yield Bar(x, y, w, h, "s-unfilled")
         if block_size <= 16:
-            marks = "".join(f"M{x + w * token / block_size:.2f} {y}v{h}" for token in range(block.filled + 1, block_size))
-            yield Path(marks or f"M{x} {y}", "unit-lines")
-        yield Text(x + w, y - 5, f"{block.filled} of {block_size}" if w >= 60 else str(block.filled), "running-text", "end")
+            places = [x + w * token / block_size for token in range(block.filled + 1, block_size)]
+            yield Path("M0 0" + "".join(f"M{place:.2f} {y}v{h}" for place in places), "unit-lines")
+        filled = f"{block.filled} of {block_size}" if w >= 75 else str(block.filled)
+        yield Text(x + w, y - 5, filled, "running-text", "end")
     elif len(block.holders) > 1:
         yield Text(x + w, y - 5, f"×{len(block.holders)}{' shared' if w >= 75 else ''}", "running-text", "end")
     label = held_label(block)
@@ -188,30 +217,31 @@ def plate(label: str, x: float, y: float, css: str) -> Iterator[Shape]:
     yield Bar(x, y, 12 + 8 * len(label), 20, "plate-cached", label, css)
 
 
-def pool_bars(run: Run, step: Step, usable: int, width: float) -> Drawing:
-    """A pool too large to draw block by block: a bar for each holder, for what is cached and for what is free."""
-    counts: dict[str, int] = {}
-    for block in step.pool:
-        who = "shared" if len(block.holders) > 1 else block.holders[0] if block.holders else "cached" if block.cached else "free"
-        counts[who] = counts.get(who, 0) + 1
-    if not step.pool:
-        counts = {"in use": step.after.used, "free": step.after.free}
-    order = [request.id for request in run.requests] + ["in use", "shared", "cached", "free"]
-    names = {"cached": "free, cached", "shared": "shared"}
+def pool_bars(run: Run, step: Step, width: float) -> Drawing:
+    """A pool too large to draw block by block: a bar for each holder, for what is shared, cached and free."""
+    usable, counts = len(step.pool), Counter(kind_of(block) for block in step.pool)
+    holders = [request.id for request in run.requests]
     start, end = (116, width - 110) if width == WIDE else (86, width - 66)
     shapes: list[Shape] = []
-    shown = [name for name in order if counts.get(name)]
+    shown = [name for name in [*holders, " shared", " free, cached", " free"] if counts[name]]
     for place, name in enumerate(shown):
         y, share = place * 28 + 4, counts[name] / usable
         w = max(round((end - start) * share, 2), 1.5)
-        css, pattern = {"cached": ("s-cached", "cached"), "free": ("s-idle", "idle")}.get(name, ("s-running", ""))
+        css, pattern = LOOKS.get(name, ("s-running", ""))
         shapes += [
-            Text(0, y + 15, names.get(name, name), "name" if name in {r.id for r in run.requests} else "note"),
+            Text(0, y + 15, name.strip(), "name" if name in holders else "note"),
             Bar(start, y, w, 20, css, pattern=pattern),
             Text(start + w + 8, y + 15, f"{counts[name]:,}", "value"),
         ]
-    title = f"Of {usable:,} blocks: " + ", ".join(f"{names.get(name, name)} {counts[name]:,}" for name in shown) + "."
+    title = f"Of {usable:,} blocks: " + "; ".join(f"{name.strip()} {counts[name]:,}" for name in shown) + "."
     return Drawing(width, len(shown) * 28 + 6, title, tuple(shapes))
+
+
+def kind_of(block: Block) -> str:
+    """The request that holds the block alone, or with a space before it, which no id has, what else it is."""
+    if block.holders:
+        return block.holders[0] if len(block.holders) == 1 else " shared"
+    return " free, cached" if block.cached else " free"
 
 
 def free_queue(step: Step, width: float, per_row: int, most_rows: int) -> Drawing:
@@ -227,18 +257,19 @@ def free_queue(step: Step, width: float, per_row: int, most_rows: int) -> Drawin
     for place, id in enumerate(spots):
         x, y = place % per_row * pitch + 0.6, place // per_row * row_pitch + 2
         if id == "…":
-            shapes.append(Text(x + 2, y + 20, f"+{len(ids) - len(head) - 1:,}", "note"))
+            shapes.append(Text(x + 22, y + 20, f"+{len(ids) - len(head) - 1:,}", "note", "middle"))
         else:
             shapes += queued(id, id in cached, x, y)
         if place + 1 < len(spots) and (place + 1) % per_row:
             shapes.append(arrow(x + 46, x + pitch - 2, y + 15))
     rows_used = max(-(-len(spots) // per_row), 1)
     if ids:
-        last_x, last_y = (len(spots) - 1) % per_row * pitch + 45, (rows_used - 1) * row_pitch + 48
-        shapes.append(Text(0, 48 if rows_used == 1 or len(spots) == 1 else 48, "taken next", "note"))
+        last_x, last_y = (len(spots) - 1) % per_row * pitch + 45, (rows_used - 1) * row_pitch + 45
+        shapes.append(Text(0, 45, "taken next", "note"))
         if len(ids) > 3:
             shapes.append(Text(max(last_x, 66), last_y, "taken last", "note", "end"))
-    title = f"{len(ids):,} free blocks, handed out in this order: {', '.join(map(str, ids[:40]))}{', …' if len(ids) > 40 else ''}."
+    first = ", ".join(map(str, ids[:40])) + (", …" if len(ids) > 40 else "")
+    title = f"{len(ids):,} free blocks, handed out in this order: {first}."
     return Drawing(width, rows_used * row_pitch + 6, title, tuple(shapes))
 
 

@@ -45,15 +45,16 @@ def preemptions(run: Run, step: Step, limits: Limits) -> Iterator[Sentence]:
 
 def admissions(run: Run, step: Step, limits: Limits) -> Iterator[Sentence]:
     """One sentence for each request that came from the waiting queue."""
-    for name in step.new + step.resumed:
-        if name not in step.tokens:
+    for name in step.tokens:
+        if name not in step.prefix_hit:
             continue
         hit, known, got = step.prefix_hit[name], step.looked_up[name], step.tokens[name]
         request = called(run, name)
         verb = "resumes" if name in step.resumed else "is admitted"
         rest = computes(step, name, limits)
         if hit and prefix_alone(request, known, limits):
-            yield Sentence(name, f"is the shared prefix itself, yet hits only {hit:,} of {known:,}: the last token must run.")
+            hits = f"is the shared prefix itself, yet hits only {hit:,} of {known:,}"
+            yield Sentence(name, f"{hits}: the last token must run.")
         elif hit:
             yield Sentence(name, f"{verb}: needs {known:,}, finds {hit:,} in the cache, {rest}.")
         elif got < step.needs[name]:
@@ -73,16 +74,18 @@ def left_out(run: Run, step: Step, limits: Limits) -> Iterator[Sentence]:
     """Running requests that the budget did not reach."""
     names = [name for name in step.after.running if name not in step.tokens and step.running_stop == "budget"]
     if names:
-        yield Sentence(listed(names), f"{'is' if len(names) == 1 else 'are'} running and gets nothing: the budget is gone.")
+        verbs = "is running and gets" if len(names) == 1 else "are running and get"
+        yield Sentence(listed(names), f"{verbs} nothing: the budget is gone.")
 
 
 def ends(run: Run, step: Step, limits: Limits) -> Iterator[Sentence]:
+    free = step.after.free
     if len(step.finished) == 1:
         name = step.finished[0]
         tokens = sum(len(each.sampled.get(name, ())) for each in run.steps[: step.step + 1])
-        yield Sentence(name, f"samples its {nth(tokens)} token and finishes; its blocks go back, {step.after.free:,} free.")
+        yield Sentence(name, f"samples its {nth(tokens)} token and finishes; its blocks go back, {free:,} free.")
     elif step.finished:
-        yield Sentence(listed(step.finished), f"finish; their blocks go back, {step.after.free:,} free.")
+        yield Sentence(listed(step.finished), f"finish; their blocks go back, {free:,} free.")
     for name in step.aborted:
         yield Sentence(name, "is aborted; its blocks go back.")
 

@@ -1,5 +1,7 @@
 """How labs write numbers."""
 from django import template
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from calculators.models import quantity
 
@@ -10,3 +12,9 @@ register = template.Library()
 def figure(value: float, digits: int = 4) -> str:
     """A number to that many significant figures, no digit before the point dropped: "766.3", "8,192"."""
     return quantity.say(value, "", digits)
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """An identifier that may break after its underscores, never inside a word."""
+    return format_html_join("", "{}<wbr>", ((part,) for part in str(name).replace("_", "_\n").split("\n")))

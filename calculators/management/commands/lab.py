@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from calculators.answer import answer, in_lines
 from calculators.labs import LABS
+from calculators.labs.base import told
 
 
 class Command(BaseCommand):
@@ -15,11 +16,13 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", help=", ".join(LABS))
         parser.add_argument("--view", help="which of the lab's views, the first without")
-        parser.add_argument("--set", dest="given", action="append", default=[], metavar="NAME=VALUE", help="an input; may be repeated")
+        parser.add_argument("--set", dest="given", action="append", default=[], metavar="NAME=VALUE", help="an input")
         parser.add_argument("--step", help="also give this step whole (with --json)")
         parser.add_argument("--json", action="store_true", help="the answer of /labs/SLUG.json")
 
-    def handle(self, *, slug: str, view: str | None, given: list[str], step: str | None, json: bool, **options: Any) -> None:
+    def handle(
+        self, *, slug: str, view: str | None, given: list[str], step: str | None, json: bool, **options: Any
+    ) -> None:
         if (lab := LABS.get(slug)) is None:
             raise CommandError(f"There is no lab called {slug}; there are {', '.join(LABS)}.")
         if view and view not in (names := [each.name for each in lab.views]):
@@ -27,15 +30,15 @@ class Command(BaseCommand):
         chosen = lab.view(view)
         values = dict(pair_of(text) for text in given)
         if unknown := set(values) - set(chosen.form.base_fields):
-            raise CommandError(f"{slug} has no input called {', '.join(sorted(unknown))}; it has {', '.join(chosen.form.base_fields)}.")
-        told = answer(chosen, values, step)
+            has = ", ".join(chosen.form.base_fields)
+            raise CommandError(f"{slug} has no input called {', '.join(sorted(unknown))}; it has {has}.")
+        said = answer(chosen, values, step)
         if json:
-            self.stdout.write(as_json(told))
-        elif not told["faults"]:
+            self.stdout.write(as_json(said))
+        elif not said["faults"]:
             self.stdout.write("\n".join((chosen.tell or in_lines)(chosen.run(values)[1])))
-        if told["faults"]:
-            sentences = [sentence if name == "all" else f"{name}: {sentence}" for name, sentence in told["faults"].items()]
-            raise CommandError("\n".join(sentences))
+        if said["faults"]:
+            raise CommandError("\n".join(told(said["faults"])))
 
 
 def pair_of(text: str) -> tuple[str, str]:
@@ -46,5 +49,5 @@ def pair_of(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def as_json(told: dict[str, Any]) -> str:
-    return json.dumps(told, ensure_ascii=False, indent=1)
+def as_json(said: dict[str, Any]) -> str:
+    return json.dumps(said, ensure_ascii=False, indent=1)
