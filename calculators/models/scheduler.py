@@ -168,6 +168,7 @@ class Scheduler:
     # Scheduling
 
     def _schedule(self, number: int) -> Plan:
+        """Decide one step: the running pass, then the waiting pass unless somebody was preempted."""
         plan = Plan(number, self.knobs.max_num_batched_tokens, self._long_prefill_cap(), self._holds_prefills())
         self._serve_running(plan)
         if plan.preempted:
@@ -177,7 +178,7 @@ class Scheduler:
             if not plan.prefills_held:
                 self.left_waiting = bool(self.waiting)
         self.executed_steps += bool(plan.tokens)
-        if plan.prefill_served or plan.prefill_admitted:
+        if plan.prefill_served or plan.prefill_admitted:  # vLLM counts a prefill that was preempted later in the pass
             self.last_prefill_step = self.executed_steps
         self._advance(plan)
         self.ends_to_report = False
@@ -200,6 +201,7 @@ class Scheduler:
         return since_prefill < self.knobs.prefill_schedule_interval and not self.left_waiting and decoding
 
     def _serve_running(self, plan: Plan) -> None:
+        """Give tokens to the running list in order of admission, preempting from it where blocks run out."""
         for live in tuple(self.running):
             if plan.budget == 0:
                 plan.running_stop = "budget"
@@ -233,7 +235,8 @@ class Scheduler:
     def _make_room(self, live: Live, num_tokens: int, plan: Plan) -> bool:
         """Allocate, preempting others as needed; False if the request itself had to go."""
         while not self._allocate(live, num_tokens, plan):
-            victim = self.running[-1] if self.knobs.policy == "fcfs" else max(self.running, key=lambda r: r.rank)
+            by_priority = self.knobs.policy == "priority"
+            victim = max(self.running, key=lambda other: other.rank) if by_priority else self.running[-1]
             self._preempt(victim, plan)
             if victim is live:
                 return False
@@ -248,10 +251,7 @@ class Scheduler:
         victim.computed = victim.drafts = victim.placeholders = 0
         victim.stale = victim.in_flight
         self.states[victim.id] = "preempted"
-        if self.knobs.policy == "fcfs":
-            self.waiting.insert(0, victim)
-        else:
-            insort(self.waiting, victim, key=lambda r: r.rank)
+        self._enqueue(victim, place=0)
 
     def _admit_waiting(self, plan: Plan) -> str:
         """Admit from the head of the queue until one can't be: nobody overtakes it. Returns why the pass ended."""
@@ -403,11 +403,15 @@ class Scheduler:
         )
         self.live[request.id] = live
         self.states[request.id] = "waiting"
-        if self.knobs.policy == "fcfs":
-            self.waiting.append(live)
-        else:
-            insort(self.waiting, live, key=lambda r: r.rank)
+        self._enqueue(live, place=len(self.waiting))
         return request.id
+
+    def _enqueue(self, live: Live, place: int) -> None:
+        """Put the request into the waiting queue: at `place`, or by priority and arrival if that is the policy."""
+        if self.knobs.policy == "priority":
+            insort(self.waiting, live, key=lambda waiting: waiting.rank)
+        else:
+            self.waiting.insert(place, live)
 
     def _abort(self, id: str) -> bool:
         """End a request whose client went away; False if there is nothing to end."""

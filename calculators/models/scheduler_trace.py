@@ -12,7 +12,10 @@ MISSING = "no such field"
 
 def recognise(document: Json) -> bool:
     """Whether the document is a recorded scheduler run."""
-    return isinstance(document, dict) and {"config", "requests", "steps"} <= document.keys()
+    if not isinstance(document, dict) or not isinstance(config := document.get("config"), dict):
+        return False
+    has_lists = all(isinstance(document.get(part), list) for part in ("requests", "steps"))
+    return has_lists and {"scheduler", "num_gpu_blocks", "max_num_batched_tokens"} <= config.keys()
 
 
 def cases(document: Json, name: str) -> Iterator[tuple[str, str | None]]:
