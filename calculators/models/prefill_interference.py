@@ -169,12 +169,16 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class Minute:
-    """The gaps that one decoder sees in the minute from the arrival, and how many of them are prefill or backlog."""
+    """The gaps that one decoder sees in the minute from the arrival, and how many of them are prefill or backlog.
+
+    `p99_verdict` says whether the 99th percentile of these gaps "shows them" or "misses them".
+    """
 
     gaps: int
     mean_ms: float
     slow: int
     slow_share: float
+    p99_verdict: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +198,11 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Interference:
-    """The course of one long prompt among decoders: gaps in ms, spans in seconds, and the same in words."""
+    """The course of one long prompt among decoders: gaps in ms, spans in seconds, and the same in words.
+
+    `two_lockouts_s` is for two such prompts in a row; `nine_tenths` of the prompt in tokens is what a second question
+    about the same document may find cached.
+    """
 
     base_gap_ms: float
     peak_gap_ms: float
@@ -202,6 +210,7 @@ class Interference:
     peak_over_first: float
     lockout_s: float
     two_lockouts_s: float
+    nine_tenths: int
     linear_us_per_token: float
     attention_flop_per_pair: int
     effective_tflop_per_s: float
@@ -257,6 +266,7 @@ def solve(*, prompt_tokens: int = 114_240, cached_prefix_tokens: int = 0, max_nu
     return Interference(
         base_gap_ms=base, peak_gap_ms=peak, peak_over_base=peak / base, peak_over_first=peak / prefill.first_gap_ms,
         lockout_s=lockout_s, two_lockouts_s=2 * lockout_s + after.extra_ms * prefill.chunks / 1e3,
+        nine_tenths=prompt_tokens * 9 // 10,
         linear_us_per_token=2 * machine.parameters / machine.flop_per_s * 1e6,
         attention_flop_per_pair=machine.attention_flop_per_pair,
         effective_tflop_per_s=machine.flop_per_s / 1e12, effective_tb_per_s=machine.bytes_per_s / 1e12,
@@ -437,7 +447,8 @@ def minute_of(prefill: Prefill, backlog: Backlog, after: After) -> Minute:
     decoded = min(after.tokens, int(max(MINUTE_S - spent_s, 0) / decode_s))
     settled = int(max(MINUTE_S - spent_s - decoded * decode_s, 0) * 1e3 / after.settled_gap_ms)
     gaps = slow + decoded + settled
-    return Minute(gaps=gaps, mean_ms=max(spent_s, MINUTE_S) * 1e3 / gaps, slow=slow, slow_share=slow / gaps)
+    return Minute(gaps=gaps, mean_ms=max(spent_s, MINUTE_S) * 1e3 / gaps, slow=slow, slow_share=slow / gaps,
+                  p99_verdict="shows them" if slow / gaps > 0.01 else "misses them")
 
 
 def rivals_of(scene: Scene) -> tuple[Rival, ...]:
