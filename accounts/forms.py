@@ -42,6 +42,12 @@ def always(sentence: str) -> dict[str, str]:
     return dict.fromkeys(("required", "invalid", "invalid_choice", "min_value", "max_value"), sentence)
 
 
+class FractionField(forms.FloatField):
+    def prepare_value(self, value: float | str) -> float | str:
+        """A saved 0.9 as "0.90"; what was typed stays as it was typed."""
+        return f"{value:.2f}" if isinstance(value, float) and round(value, 2) == value else value
+
+
 class SignupForm(AllauthSignupForm):
     def clean_email(self) -> str:
         """The address; on a site by invitation it is the one that was invited."""
@@ -66,7 +72,7 @@ class ProfileForm(forms.ModelForm):
         input_formats=["%H:%M", "%H.%M", "%H"],
         error_messages=always("A time from 00:00 to 23:59, such as 04:00."),
     )
-    desired_retention = forms.FloatField(
+    desired_retention = FractionField(
         label="Desired retention",
         help_text="How often you want to be right when something comes up. Higher means shorter intervals.",
         min_value=0.80,

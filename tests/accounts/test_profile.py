@@ -82,3 +82,10 @@ def test_an_old_zone_name_stays_choosable_for_its_person(ada: User):
     form = ProfileForm(GOOD | {"zone": "US/Pacific"}, instance=ada.profile)
     assert form.is_valid()
     assert "US/Pacific" not in dict(ProfileForm(instance=Profile()).fields["zone"].choices)
+
+
+def test_a_retention_reads_as_two_decimals_and_stays_as_typed(ada: User):
+    assert 'value="0.90"' in str(ProfileForm(instance=ada.profile)["desired_retention"])
+    sent = ProfileForm(GOOD | {"desired_retention": "0.9"}, instance=ada.profile)
+    assert 'value="0.9"' in str(sent["desired_retention"])
+    assert "desired_retention" not in sent.changed_data
