@@ -108,9 +108,9 @@ def number_worded(value: float, form: str, name: str) -> str:
     if not math.isfinite(value):
         raise BadFigure("it is no finite number.")
     if not form:
-        if value != int(value):
+        if isinstance(value, float):  # even 6.0: the next draw may give 6.7
             raise BadFigure(f"a fraction takes a format ({FORMATS}).")
-        return f"{int(value):,}"
+        return f"{value:,}"
     if form in SPOKEN:
         return SPOKEN[form](value, name)
     if form[0] == "g":

@@ -1,0 +1,123 @@
+"""Questions as they are posed: the bank's own two, with their labs."""
+import re
+
+import pytest
+
+from calculators.models.base import Refusal
+from questions import loading
+from questions.access import published
+from questions.grading import UnreadEntries
+from questions.models import Question
+from questions.runs import draw
+from questions.services import Posed, judge, pose, pose_from, posed_with, run_lab
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def bank() -> None:
+    loading.load_bank(loading.read_bank())
+
+
+@pytest.fixture
+def token_budget(bank: None) -> Question:
+    return Question.objects.get(slug="token-budget")
+
+
+@pytest.fixture
+def prefill_damage(bank: None) -> Question:
+    return Question.objects.get(slug="prefill-damage")
+
+
+def all_text(posed: Posed) -> str:
+    answer = [posed.said_aloud_html, posed.derivation_html, posed.catch_html, posed.measure_html]
+    parts = [posed.ask_html, *answer, *posed.hints]
+    for entries in (posed.rubric, posed.traps, posed.follow_ups):
+        parts += [text for entry in entries for text in entry.values()]
+    return " ".join(parts)
+
+
+def test_the_step_asked_about_is_the_recorded_one(token_budget: Question):
+    check = pose(token_budget).check
+    assert check.expected == {"A": 1, "B": 1, "C": 1, "D": 2045}  # the scheduler's own run: 2,048 less three decoders
+    assert [row.words for row in check.requests] == [
+        "decoding, prompt done", "decoding, prompt done", "decoding, prompt done",
+        "5,000 of 8,000 left", "prompt of 300", "1,000, first 512 cached",
+    ]
+    assert (check.kind, check.limit) == ("map", 2048)
+
+
+def test_the_lab_opens_one_step_before_the_one_asked_about(token_budget: Question):
+    posed = pose(token_budget)
+    assert posed.lab.startswith("/labs/scheduler")
+    assert "step=1" in posed.lab
+    assert "step=2" in posed.lab_answered
+
+
+def test_a_calculator_opens_with_its_answer_held_back(prefill_damage: Question):
+    posed = pose(prefill_damage)
+    assert "ask=1" in posed.lab
+    assert "ask=" not in posed.lab_answered
+
+
+def test_a_map_is_judged_with_the_requests_that_get_nothing(token_budget: Question):
+    posed = pose(token_budget)
+    right = {"A": "1", "B": "1", "C": "1", "D": "2,045", "E": "0", "F": ""}
+    assert judge(posed, right).within
+    assert [entry.name for entry in judge(posed, right | {"E": "3"}).entries if not entry.right] == ["E"]
+    with pytest.raises(UnreadEntries):
+        judge(posed, right | {"D": "the rest"})
+
+
+def test_the_longest_gap_is_the_one_worked_out_by_hand(prefill_damage: Question):
+    posed = pose(prefill_damage)
+    assert posed.check.expected == pytest.approx(984, abs=1)
+    judgement = judge(posed, "0.25 s")
+    assert (judgement.off, judgement.direction, judgement.reading) == ("3.9×", "too low", "read as 0.25 s = 250 ms")
+    assert judgement.missed in [line.label for line in posed.lines]
+    with pytest.raises(Refusal, match="GiB is a size"):
+        judge(posed, "5 GiB")
+
+
+def test_the_same_seed_poses_the_same_numbers_and_another_one_others(prefill_damage: Question):
+    drawn = [pose(prefill_damage, f"card 1/{count}") for count in range(12)]
+    assert len({posed.check.expected for posed in drawn}) > 3
+    assert pose(prefill_damage, "card 1/0") == drawn[0]
+
+
+def test_kept_values_pose_the_same_question_again(prefill_damage: Question):
+    drawn = pose(prefill_damage, "card 2/0")
+    assert drawn.values
+    assert pose_from(prefill_damage, drawn.values) == drawn
+
+
+def test_kept_values_that_fit_no_more_give_way_to_the_files_own(prefill_damage: Question):
+    own = pose(prefill_damage)
+    for values in ({"gone": {"x": 1}}, {next(iter(prefill_damage.runs)): {"no_such_knob": 1}}, {}):
+        assert pose_from(prefill_damage, values).check.expected == own.check.expected
+
+
+def test_every_draw_reads_right(prefill_damage: Question):
+    for seed in range(200):
+        drawn, ran, _ = draw(prefill_damage.runs, prefill_damage.keep, seed, run_lab)
+        text = all_text(posed_with(prefill_damage, drawn, ran))
+        assert not re.search(r"\[\[|\]\]|\ue000|\bnan\b|\binf\b", text)
+
+
+@pytest.mark.parametrize("slug", ["token-budget", "prefill-damage"])
+def test_nothing_is_left_unfilled_and_no_text_can_act(bank: None, slug: str):
+    text = all_text(pose(Question.objects.get(slug=slug)))
+    assert not re.search(r"\[\[|\[\^|\ue000|<script|style=|<img", text)
+
+
+def test_the_question_is_told_from_its_scenario_and_its_tables(prefill_damage: Question):
+    posed = pose(prefill_damage)
+    assert "<table" not in posed.scenario_html
+    assert posed.asked_html.endswith("?")
+    assert posed.asked_html in posed.ask_html
+
+
+def test_drafts_and_retired_questions_are_not_drilled(bank: None):
+    Question.objects.filter(slug="token-budget").update(draft=True)
+    Question.objects.filter(slug="prefill-damage").update(retired=True)
+    assert not published().exists()
