@@ -22,6 +22,7 @@ from calculators.pictures import (
     wall_beside,
 )
 
+FLATTEST = 0.3  # of a decade: what the gap's scale spans at least
 MOST_DRAWN = 300  # chunks; more are drawn in groups at their longest gap
 THINNEST_TICK = 3  # units between two tokens; nearer ones are a solid bar
 NUMBERED = 18  # width from which a chunk carries its number
@@ -92,10 +93,12 @@ def frame_of(result: Interference, said: float | None, narrow: bool) -> Frame:
     unit = next(n * 10.0**power for power in range(-4, 5) for n in ROUND if until / (n * 10.0**power) <= most)
     columns = ceil(until / unit - 1e-9)
     clock = Scale(-unit / 2, columns * unit, 2, NARROW - 4) if narrow else Scale(-unit, columns * unit, LANE, WIDE - 14)
-    gaps = [result.base_gap_ms, result.peak_gap_ms, result.after.settled_gap_ms]
+    gaps = [result.base_gap_ms, result.peak_gap_ms, *result.backlog.gaps_ms, result.after.settled_gap_ms]
+    gaps += [result.after.last_gap_ms] * (result.after.tokens > 0)
     if said and min(gaps) / 100 <= said <= max(gaps) * 100:
         gaps.append(said)
-    gap = Scale(log10(min(gaps)), log10(max(gaps)), 172 if narrow else 206, 30)
+    low, high = log10(min(gaps)), log10(max(gaps))
+    gap = Scale(low, max(high, low + FLATTEST), 172 if narrow else 206, 30)
     decode = 212 if narrow else 254
     return Frame(narrow, unit, clock, gap, decode, decode + (38 if narrow else 30), decode + (82 if narrow else 62),
                  decode + (82 if narrow else 62) + 11 * max(len(result.backlog.waits), 3) + 12)
