@@ -49,7 +49,6 @@ class Judgement:
     direction: str = ""  # "too low", "too high", or "" where it is exact
     off: str = ""  # how far off, in words: "3.9×", "12 ms"
     slip: str = ""  # the sentence for a known wrong way that leads to this number
-    missed: str = ""  # the label of the derivation's line that the number leaves out
     entries: tuple[Entry, ...] = ()
 
 

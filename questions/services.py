@@ -6,12 +6,11 @@ from functools import lru_cache
 from typing import Any
 
 from django import forms
-from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from calculators.labs import LABS
 from calculators.labs.base import View
-from calculators.models.base import Line, Refusal, left_out
+from calculators.models.base import Line, Refusal
 from questions import grading, markup
 from questions.content import ARRAYS, QuestionFile, digest
 from questions.figures import BadFigure, Ran, resolve
@@ -65,14 +64,6 @@ class Posed:
     lab_title: str
     lines: tuple[Line, ...] = ()  # the derivation of the checked run
     slips: tuple[tuple[float, str], ...] = ()  # (wrong value, what it leaves out)
-
-    @property
-    def derivation_html(self) -> SafeString:
-        """The derivation as one piece of HTML."""
-        return mark_safe("".join(
-            piece if isinstance(piece, str) else render_to_string("calculators/_lines.html", {"lines": piece})
-            for piece in self.derivation
-        ))
 
 
 def run_lab(slug: str, view_name: str, values: Mapping[str, Any]) -> Ran:
@@ -269,5 +260,4 @@ def judge(posed: Posed, typed: str | Mapping[str, str]) -> Judgement:
     if check.kind == "map":
         names = tuple(row.name for row in check.requests) or tuple(check.expected)
         return grading.judge_map(typed, check.expected, names)
-    judgement = grading.judge_number(typed, check.expected, check.unit, check.tolerance, posed.slips)
-    return judgement if judgement.within else replace(judgement, missed=left_out(posed.lines, judgement.value))
+    return grading.judge_number(typed, check.expected, check.unit, check.tolerance, posed.slips)

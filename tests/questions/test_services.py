@@ -30,7 +30,7 @@ def prefill_damage(bank: None) -> Question:
 
 
 def all_text(posed: Posed) -> str:
-    answer = [posed.said_aloud_html, posed.derivation_html, posed.catch_html, posed.measure_html]
+    answer = [posed.said_aloud_html, *map(str, posed.derivation), posed.catch_html, posed.measure_html]
     parts = [posed.ask_html, *answer, *posed.hints]
     for entries in (posed.rubric, posed.traps, posed.follow_ups):
         parts += [text for entry in entries for text in entry.values()]
@@ -74,7 +74,7 @@ def test_the_longest_gap_is_the_one_worked_out_by_hand(prefill_damage: Question)
     assert posed.check.expected == pytest.approx(984, abs=1)
     judgement = judge(posed, "0.25 s")
     assert (judgement.off, judgement.direction, judgement.reading) == ("3.9×", "too low", "read as 0.25 s = 250 ms")
-    assert judgement.missed in [line.label for line in posed.lines]
+    assert judgement.slip.startswith("That is a full chunk with no prefix behind it.")
     with pytest.raises(Refusal, match="GiB is a size"):
         judge(posed, "5 GiB")
 
