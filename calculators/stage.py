@@ -184,7 +184,10 @@ def knobs_of(view: View, form: forms.Form, values: Mapping[str, Any]) -> tuple[K
     rest = Group("", tuple(name for name in form.fields if name not in grouped))
     groups = [group for group in (rest, *view.groups) if group.fields]
     made = [(group, tuple(knob_of(view, form, name, name in off) for name in group.fields)) for group in groups]
-    return tuple(Knobs(group.heading, group.folded, any(k.off or k.fault for k in knobs), knobs) for group, knobs in made)
+    return tuple(
+        Knobs(group.heading, group.folded, any(knob.off or knob.fault for knob in knobs), knobs)
+        for group, knobs in made
+    )
 
 
 def knob_of(view: View, form: forms.Form, name: str, off: bool) -> Knob:

@@ -204,7 +204,7 @@ def gap_words(result: Interference, frame: Frame, prompt: int) -> Iterator[Shape
 
 def guess(result: Interference, frame: Frame, said: float | None) -> Iterator[Shape]:
     """The reader's longest gap as a pen line over the prefill."""
-    if not said or not frame.gap.low - 1e-9 <= log10(said) <= frame.gap.high + 1e-9:
+    if not said or said < 0 or not frame.gap.low - 1e-9 <= log10(said) <= frame.gap.high + 1e-9:
         return
     y, x1, x2 = frame.y(said), frame.clock(frame.clock.low), frame.clock(result.prefill.takes_s)
     yield line(x1, y, x2, y, "pen")

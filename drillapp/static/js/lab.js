@@ -24,7 +24,7 @@
 
   document.addEventListener("click", (event) => {
     const run = event.target.closest("a[data-run]");
-    if (run && event.isTrusted && event.detail > 0) {
+    if (run && event.isTrusted) { // not the End key, which jumps
       event.preventDefault();
       event.stopPropagation();
       if (timer) return stop();
@@ -39,8 +39,8 @@
     }
   }, true);
 
+  document.addEventListener("htmx:afterSwap", label);
   document.addEventListener("htmx:afterSettle", () => {
-    label();
     for (const mark of document.querySelectorAll(".knob-mark")) {
       const field = mark.closest(".knob").querySelector("input, select, textarea");
       if (mark.querySelector(".fault")) field.setAttribute("aria-invalid", "true");
