@@ -20,6 +20,7 @@ from questions.models import Question
 from questions.services import Posed, judge, pose, pose_from
 
 MAP_WIDTH = 720
+SMALL_NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +142,9 @@ class Desk:
     def confidence_ask(self) -> str:
         check = self.posed.check
         if check.kind == "map":
-            return f"How sure are you that all {len(check.requests)} are right?"
-        return f"How sure are you that this is within {check.tolerance:.0%}?" if check.tolerance else "How sure are you?"
+            count = len(check.requests)
+            return f"How sure are you that all {SMALL_NUMBERS[count] if count <= 10 else count} are right?"
+        return f"How sure are you that this is {f'within {check.tolerance:.0%}' if check.tolerance else 'right'}?"
 
     @cached_property
     def form(self) -> CommitForm:
