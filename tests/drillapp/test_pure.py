@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PURE = [
     *sorted((ROOT / "calculators" / "models").glob("*.py")),
     ROOT / "calculators" / "pictures.py",
-    ROOT / "questions" / "content.py",
-    ROOT / "questions" / "grading.py",
+    *(ROOT / "questions" / f"{name}.py" for name in ("checking", "content", "figures", "grading", "markup", "runs")),
+    ROOT / "questions" / "standing.py",
     ROOT / "flashcards" / "memory.py",
     ROOT / "flashcards" / "study_day.py",
     ROOT / "flashcards" / "spread.py",

@@ -2,6 +2,7 @@
 import re
 
 import pytest
+from django.test import Client
 
 from calculators.models.base import Refusal
 from questions import loading
@@ -60,6 +61,15 @@ def test_a_calculator_opens_with_its_answer_held_back(prefill_damage: Question):
     assert "ask=" not in posed.lab_answered
 
 
+def test_figures_follow_the_lab_when_its_inputs_change(token_budget: Question):
+    token_budget.runs["step"]["values"]["max_num_batched_tokens"] = 1500
+    posed = pose(token_budget)
+    assert posed.check.expected["D"] == 1497  # the new budget less three decoders
+    assert "D gets 1,497" in posed.said_aloud_html
+    assert "--max-num-batched-tokens 1500" in posed.ask_html
+    assert posed.digest != pose(Question.objects.get(slug="token-budget")).digest
+
+
 def test_a_map_is_judged_with_the_requests_that_get_nothing(token_budget: Question):
     posed = pose(token_budget)
     right = {"A": "1", "B": "1", "C": "1", "D": "2,045", "E": "0", "F": ""}
@@ -115,6 +125,12 @@ def test_the_question_is_told_from_its_scenario_and_its_tables(prefill_damage: Q
     assert "<table" not in posed.scenario_html
     assert posed.asked_html.endswith("?")
     assert posed.asked_html in posed.ask_html
+
+
+def test_a_lab_names_the_published_questions_that_it_answers(bank: None, client: Client):
+    assert "One step&#x27;s token budget" in client.get("/labs/scheduler").content.decode()
+    Question.objects.update(draft=True)
+    assert "Questions this answers" not in client.get("/labs/scheduler").content.decode()
 
 
 def test_drafts_and_retired_questions_are_not_drilled(bank: None):
