@@ -23,7 +23,10 @@ class PrefillInterferenceForm(forms.Form):
     arrivals_per_s = forms.FloatField(label="arrivals", min_value=0, max_value=100, initial=5)
     arrival_prompt_tokens = forms.IntegerField(label="each", min_value=16, max_value=100_000, initial=1_000)
     output_tokens = forms.IntegerField(label="output, long one", min_value=1, max_value=100_000, initial=500)
-    model = forms.ChoiceField(choices=[(slug, label) for slug, (label, _) in MODELS.items()], initial="llama-3.1-8b")
+    model = forms.ChoiceField(
+        choices=[(slug, label) for slug, (label, _) in MODELS.items()], initial="llama-3.1-8b",
+        help_text="bf16: Llama-3.1-8B, Qwen3-14B, Qwen3-32B",
+    )
     gpu = forms.ChoiceField(label="GPU", choices=[(slug, label) for slug, (label, *_) in GPUS.items()], initial="h100")
     pool_gib = forms.FloatField(label="KV pool", min_value=0.5, max_value=4_096, initial=55)
     tflop_per_s = forms.FloatField(

@@ -251,7 +251,8 @@ def long_lane(result: Interference, frame: Frame, tokens: int) -> Iterator[Shape
     x, end = clock(prefill.takes_s), clock(min(after.ends_s, clock.high))
     if end - x < 2:
         return
-    held = f"decodes its {tokens:,} tokens, {after.pool_share:.0%} of the KV pool held"
+    share = f"{after.pool_share:.0%}" if after.pool_share >= 0.01 else "under 1%"
+    held = f"decodes its {tokens:,} tokens, {share} of the KV pool held"
     words = held if end - x > 350 else f"decodes {tokens:,} tokens" if end - x > 170 else ""
     yield Bar(x, y, round(end - x, 2), 20, "s-decoding", words, "on-wash", left=12)
     if after.ends_s < clock.high:

@@ -12,11 +12,11 @@ MOST_WAITING = 20_000  # prompts
 MINUTE_S = 60
 SLIP_APART = 0.05  # a wrong value nearer to the right one than this is no slip
 
-# Sizes from config.json of Llama-3.1-8B (Machine's own defaults), Qwen3-14B and Qwen3-32B.
+# All in bf16; sizes from config.json of Llama-3.1-8B (Machine's own defaults), Qwen3-14B and Qwen3-32B.
 MODELS: dict[str, tuple[str, Machine]] = {
-    "llama-3.1-8b": ("8B bf16", Machine()),
-    "qwen3-14b": ("14B bf16", Machine(14.8e9, 29.6e9, 2 * 40 * 8 * 128 * 2, 4 * 40 * 40 * 128)),
-    "qwen3-32b": ("32B bf16", Machine(32.8e9, 65.6e9, 2 * 64 * 8 * 128 * 2, 4 * 64 * 64 * 128)),
+    "llama-3.1-8b": ("8B", Machine()),
+    "qwen3-14b": ("14B", Machine(14.8e9, 29.6e9, 2 * 40 * 8 * 128 * 2, 4 * 40 * 40 * 128)),
+    "qwen3-32b": ("32B", Machine(32.8e9, 65.6e9, 2 * 64 * 8 * 128 * 2, 4 * 64 * 64 * 128)),
 }
 # Effective TFLOP/s and TB/s of the SXM boards, the A100 with 80 GB: 62% and 80% of the datasheet's dense bf16 and
 # memory peaks, a rule of thumb.

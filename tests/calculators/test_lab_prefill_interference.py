@@ -66,7 +66,8 @@ def test_the_pen_line_stands_at_the_readers_guess():
     pens = [shape for shape in made.wide.shapes if isinstance(shape, Path) and shape.css == "pen"]
     assert len(pens) == 1
     assert made.missed == "attention, last"
-    assert not [shape for shape in drawn({}).wide.shapes if isinstance(shape, Path) and shape.css == "pen"]
+    for said in (None, 0.0, -1.0):
+        assert not [shape for shape in drawn({}, said).wide.shapes if isinstance(shape, Path) and shape.css == "pen"]
 
 
 def test_every_chunk_and_every_token_of_the_prefill_is_drawn_once():
