@@ -247,7 +247,7 @@ def lab_of(question: Question, ran: Mapping[str, Ran]) -> dict[str, str]:
     return {
         "lab": lab.address(view, inputs, **before),
         "lab_answered": lab.address(view, inputs, **answered),
-        "lab_title": lab.title,
+        "lab_title": lab.heading,
     }
 
 
