@@ -1,0 +1,120 @@
+"""The labs in a browser: steps and the back button, knobs, the map said first, a phone, no script."""
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+Visit = Callable[..., Page]
+STATES = (
+    "/labs/", "/labs/scheduler?step=7", "/labs/scheduler?step=8&said_D=1&said_E=1&said_F=30",
+    "/labs/scheduler?max_num_seqs=x", "/labs/scheduler?usable_blocks=3", "/labs/scheduler?step=16",
+    "/labs/prefill-interference", "/labs/prefill-interference?ask=1", "/labs/prefill-interference?ask=1&said=250+ms",
+)
+
+
+def test_each_step_is_an_address_and_back_goes_one_step_back(page: Page) -> None:
+    page.goto("/labs/scheduler")
+    page.keyboard.press(".")
+    expect(page.locator(".map-text")).to_have_text("{A: 1, B: 16, C: 15}")
+    page.get_by_role("link", name="Step .").click()
+    expect(page).to_have_url(page.url.split("?")[0] + "?step=2")
+    expect(page.locator("#lab-step")).to_be_focused()
+    page.go_back()
+    expect(page.locator(".map-text")).to_have_text("{A: 1, B: 16, C: 15}")
+    page.keyboard.press("End")
+    expect(page.locator("#lab-jump")).to_have_value("16")
+    page.keyboard.press(",")
+    expect(page.locator("#lab-jump")).to_have_value("15")
+
+
+def test_back_brings_a_knob_and_its_picture_back_together(page: Page) -> None:
+    page.goto("/labs/scheduler?step=2")
+    for budget, tokens in (("16", "{A: 1, B: 15}"), ("8", "{A: 8}")):
+        page.get_by_label("max_num_batched_tokens").fill(budget)
+        expect(page.locator(".map-text")).to_have_text(tokens)
+        expect(page).to_have_url(page.url.split("?")[0] + f"?max_num_batched_tokens={budget}&step=2")
+    page.go_back()
+    expect(page.locator(".map-text")).to_have_text("{A: 1, B: 15}")
+    expect(page.get_by_label("max_num_batched_tokens")).to_have_value("16")
+
+
+def test_a_bad_knob_says_so_and_the_last_good_picture_stays(page: Page) -> None:
+    page.goto("/labs/scheduler?step=2")
+    knob = page.get_by_label("usable KV blocks")
+    knob.fill("3")
+    expect(page.get_by_text("the pool holds 3")).to_be_visible()
+    expect(knob).to_have_attribute("aria-invalid", "true")
+    expect(page.locator(".map-text")).to_have_text("{A: 1, B: 1, C: 30}")
+    assert page.url.endswith("/labs/scheduler?step=2")
+    knob.fill("24")
+    expect(page.get_by_text("the pool holds 3")).to_have_count(0)
+    expect(knob).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_the_next_step_is_said_before_it_is_seen(page: Page) -> None:
+    page.goto("/labs/scheduler?step=7")
+    for name, tokens in (("D", "1"), ("E", "1"), ("F", "thirty")):
+        page.get_by_label(f"tokens for {name} in step 8").fill(tokens)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nothing is shown yet")).to_be_visible()
+    expect(page.locator("#lab-jump")).to_have_value("7")
+    page.get_by_label("tokens for F in step 8").fill("19")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Step 8: 3 of 3 right.")).to_be_visible()
+
+
+def test_run_plays_step_by_step_and_a_second_press_stops_it(page: Page) -> None:
+    page.goto("/labs/scheduler")
+    page.get_by_role("link", name="Run").click()
+    expect(page.locator("#lab-jump")).to_have_value("3", timeout=8000)
+    page.get_by_role("link", name="Stop").click()
+    expect(page.get_by_role("link", name="Run")).to_be_visible()
+    step = page.locator("#lab-jump").input_value()
+    page.wait_for_timeout(1500)
+    expect(page.locator("#lab-jump")).to_have_value(step)
+
+
+def test_everything_works_without_script(visit: Visit) -> None:
+    page = visit(javascript=False)
+    page.goto("/labs/scheduler")
+    page.get_by_role("link", name="Step .").click()
+    page.get_by_label("max_num_batched_tokens").fill("16")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator(".map-text")).to_have_text("{A: 8, B: 8}")
+    page.get_by_role("link", name="Run to end").click()
+    expect(page.locator("#lab-step")).to_have_attribute("aria-disabled", "true")
+    page.goto("/labs/prefill-interference?ask=1")
+    page.get_by_label("longest gap").fill("0.25 s")
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_text("3.9× too low")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("phone", "dark"), [(False, False), (False, True), (True, False)], ids=["desktop", "dark", "phone"]
+)
+def test_labs_pass_axe(visit: Visit, check_access: Callable[[Page], None], phone: bool, dark: bool) -> None:
+    page = visit(phone=phone, dark=dark)
+    for address in STATES:
+        page.goto(address)
+        for fold in page.locator("details > summary").all():
+            if fold.is_visible():
+                fold.click()
+        check_access(page)
+
+
+def test_a_narrow_phone_needs_no_sideways_scroll(visit: Visit) -> None:
+    page = visit(phone=True)
+    page.set_viewport_size({"width": 360, "height": 740})
+    for address in STATES:
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
+
+
+def test_knobs_unfold_on_a_phone_and_the_steps_stay_at_hand(visit: Visit) -> None:
+    page = visit(phone=True)
+    page.goto("/labs/scheduler")
+    expect(page.get_by_label("max_num_seqs")).to_be_hidden()
+    page.get_by_text("Knobs", exact=True).click()
+    expect(page.get_by_label("max_num_seqs")).to_be_visible()
+    page.get_by_role("link", name="Step").click()
+    expect(page.locator("#lab-jump")).to_have_value("1")
