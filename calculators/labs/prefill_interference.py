@@ -6,7 +6,11 @@ from django import forms
 
 from calculators.labs.base import Ask, Group, Lab, Preset, View
 from calculators.labs.prefill_interference_picture import picture, thumbnail
-from calculators.models.prefill_interference import GPUS, MODELS, Interference, solve
+from calculators.models.catalogue import GPUS, MODELS
+from calculators.models.prefill_interference import Interference, solve
+
+DENSE = ("llama-3.1-8b", "qwen3-14b", "qwen3-32b")  # each fits one GPU, and each layer of it keeps every token
+SXM = ("h100", "h200", "a100", "b200")
 
 
 class PrefillInterferenceForm(forms.Form):
@@ -24,10 +28,10 @@ class PrefillInterferenceForm(forms.Form):
     arrival_prompt_tokens = forms.IntegerField(label="each", min_value=16, max_value=100_000, initial=1_000)
     output_tokens = forms.IntegerField(label="output, long one", min_value=1, max_value=100_000, initial=500)
     model = forms.ChoiceField(
-        choices=[(slug, label) for slug, (label, _) in MODELS.items()], initial="llama-3.1-8b",
+        choices=[(slug, MODELS[slug].name.rpartition("-")[2]) for slug in DENSE], initial="llama-3.1-8b",
         help_text="bf16: Llama-3.1-8B, Qwen3-14B, Qwen3-32B",
     )
-    gpu = forms.ChoiceField(label="GPU", choices=[(slug, label) for slug, (label, *_) in GPUS.items()], initial="h100")
+    gpu = forms.ChoiceField(label="GPU", choices=[(slug, GPUS[slug].name) for slug in SXM], initial="h100")
     pool_gib = forms.FloatField(label="KV pool", min_value=0.5, max_value=4_096, initial=55)
     tflop_per_s = forms.FloatField(
         label="compute", min_value=0.1, max_value=20_000, required=False, help_text="empty: 62% of the GPU’s peak",

@@ -2,6 +2,7 @@
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from calculators.models import catalogue
 from calculators.models.base import Line, Refusal
 from calculators.models.step_time import Machine, attention_ms, kv_read_ms, linear_ms, step_ms
 
@@ -11,21 +12,6 @@ LONGEST_S = 3_600  # of prefill
 MOST_WAITING = 20_000  # prompts
 MINUTE_S = 60
 SLIP_APART = 0.05  # a wrong value nearer to the right one than this is no slip
-
-# All in bf16; sizes from config.json of Llama-3.1-8B (Machine's own defaults), Qwen3-14B and Qwen3-32B.
-MODELS: dict[str, tuple[str, Machine]] = {
-    "llama-3.1-8b": ("8B", Machine()),
-    "qwen3-14b": ("14B", Machine(14.8e9, 29.6e9, 2 * 40 * 8 * 128 * 2, 4 * 40 * 40 * 128)),
-    "qwen3-32b": ("32B", Machine(32.8e9, 65.6e9, 2 * 64 * 8 * 128 * 2, 4 * 64 * 64 * 128)),
-}
-# Effective TFLOP/s and TB/s of the SXM boards, the A100 with 80 GB: 62% and 80% of the datasheet's dense bf16 and
-# memory peaks, a rule of thumb.
-GPUS: dict[str, tuple[str, float, float]] = {
-    "h100": ("H100", 615, 2.68),
-    "h200": ("H200", 615, 3.84),
-    "a100": ("A100", 193, 1.63),
-    "b200": ("B200", 1395, 6.4),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +231,7 @@ def solve(*, prompt_tokens: int = 114_240, cached_prefix_tokens: int = 0, max_nu
     Raises Refusal for a budget without room, a prompt the pool can't hold, or what is too long to follow.
     Source: vllm 0.33.0, v1/core/sched/scheduler.py, Scheduler.schedule; config/scheduler.py, SchedulerConfig.
     """
-    _, peak_tflop, peak_tb = GPUS[gpu]
-    machine = replace(MODELS[model][1], flop_per_s=(tflop_per_s or peak_tflop) * 1e12,
-                      bytes_per_s=(tb_per_s or peak_tb) * 1e12, cpu_ms=cpu_ms)
+    machine = catalogue.machine(model, gpu, tflop_per_s=tflop_per_s, tb_per_s=tb_per_s, cpu_ms=cpu_ms)
     scene = Scene(machine, prompt_tokens, cached_prefix_tokens, max_num_batched_tokens, long_prefill_token_threshold,
                   decoders, context_tokens)
     pool_bytes = int(pool_gib * 2**30)
