@@ -321,11 +321,15 @@ class Desk:
 
 
 def typed_in(form: CommitForm) -> dict[str, Any]:
-    """What stands in the form's fields, readable or not, as a draft keeps it."""
-    confidence = str(form["confidence"].value() or "")
+    """What stands in the form's fields, readable or not, as a draft keeps it (without what no database can)."""
+    def kept(name: str, most: int) -> str:
+        return (form[name].value() or "").replace("\0", "")[:most]
+
+    confidence = kept("confidence", 2)
     return {
-        "typed": (form["typed"].value() or "")[:200], "outline": (form["outline"].value() or "")[:20_000],
-        "said": {name: text[:60] for name, text in form.said().items()},
+        "typed": kept("typed", 200),
+        "outline": kept("outline", 20_000),
+        "said": {name: text for name in form.request_names() if (text := kept(f"said_{name}", 60).strip())},
         "confidence": int(confidence) if confidence in map(str, CONFIDENCES) else None,
     }
 

@@ -17,9 +17,9 @@ NOTHING_YET = {
 
 
 class CommitForm(forms.Form):
-    """The commit of one posed question; once it is valid, `judgement` holds how it stands, None without a number or map.
+    """The commit of one posed question; said out loud, everything else may be empty.
 
-    Said out loud, everything else may be empty.
+    Once it is valid, `judgement` holds how the number or map stands, None without one.
     """
 
     typed = forms.CharField(required=False, max_length=200)
@@ -54,12 +54,12 @@ class CommitForm(forms.Form):
         return ((value, label, str(value) == chosen) for value, label in self.fields["confidence"].choices)
 
     def clean(self) -> dict[str, Any]:
-        given = {"number": self.cleaned_data.get("typed"), "map": self.said(), "outline": self.cleaned_data.get("outline")}
-        if not given[self.kind]:
+        given = self.said() if self.kind == "map" else self.cleaned_data.get(self.main_field)
+        if not given:
             if not self.cleaned_data.get("aloud") and not self.errors:
                 self.add_error(self.main_field, NOTHING_YET[self.kind])
         elif self.kind != "outline":
-            self.judge(given[self.kind])
+            self.judge(given)
         return self.cleaned_data
 
     def judge(self, given: str | dict[str, str]) -> None:

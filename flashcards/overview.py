@@ -36,7 +36,8 @@ class Overview:
     def first_visit(self) -> bool:
         """Whether nothing was ever answered: all there is is new."""
         day = self.day
-        return not (day.done_today or day.streak or day.due or day.learning_due or any(count for _, count in day.forecast))
+        under_way = day.due or day.learning_due or any(count for _, count in day.forecast)
+        return not (under_way or day.done_today or day.streak)
 
     @property
     def lead(self) -> str:

@@ -1,4 +1,4 @@
-"""The pictures of the learner's pages: coming days against a limit, a tally, a recall, a typed map against its budget."""
+"""The pictures of the learner's pages: coming days under a limit, a tally, a recall, a typed map against its budget."""
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
@@ -25,15 +25,15 @@ def forecast(days: Sequence[tuple[date, int]], limit: int, *, width: int, name_e
         shapes += [*wall_above(0, width, wall), Text(0, wall - 14, f"your limit, {limit} a day", "limit-text")]
     for at, (day, count) in enumerate(days):
         height, middle = round(count * scale, 1), round((at + 0.5) * step, 1)
-        first = at == 0
+        bar, figure = ("other", "axis") if at else ("present", "now")
         if count:
-            shapes += [Bar(round(at * step + 1, 1), floor - height, round(step - 3, 1), height, "present" if first else "other"),
-                       Text(middle, floor - height - 6, str(count), "now" if first else "axis", "middle")]
+            shapes += [Bar(round(at * step + 1, 1), floor - height, round(step - 3, 1), height, bar),
+                       Text(middle, floor - height - 6, str(count), figure, "middle")]
         if at % name_every == 0:
-            shapes += [Text(middle, floor + 18, DAY_NAMES[day.weekday()], "now" if first else "axis", "middle"),
-                       Text(middle, floor + 33, str(day.day), "now" if first else "axis", "middle")]
-    total = sum(count for _, count in days)
-    return Drawing(width, floor + 40, f"{total} cards fall due in {len(days)} days, {fullest} on the fullest.", tuple(shapes))
+            shapes += [Text(middle, floor + 18, DAY_NAMES[day.weekday()], figure, "middle"),
+                       Text(middle, floor + 33, str(day.day), figure, "middle")]
+    finding = f"{sum(count for _, count in days)} cards fall due in {len(days)} days, {fullest} on the fullest."
+    return Drawing(width, floor + 40, finding, tuple(shapes))
 
 
 def tally(days: int, *, today_open: bool, most: int = 100) -> tuple[Drawing, ...]:
@@ -47,16 +47,15 @@ def tally(days: int, *, today_open: bool, most: int = 100) -> tuple[Drawing, ...
 
 def tally_group(strokes: int, *, open_stroke: bool) -> Drawing:
     """Up to five strokes, the fifth across the other four."""
-    shapes = [line(4 + 6 * at, 1, 4 + 6 * at, 19, "stroke") for at in range(min(strokes, 4))]
-    if strokes == 5:
-        shapes.append(line(0, 18, 28, 2, "stroke"))
-    if open_stroke:
-        shapes.append(line(0, 18, 28, 2, "pen open") if strokes == 4 else line(4 + 6 * strokes, 1, 4 + 6 * strokes, 19, "pen open"))
-    return Drawing(32, 20, "", tuple(shapes))
+    def stroke(at: int, css: str) -> Path:
+        return line(0, 18, 28, 2, css) if at == 4 else line(4 + 6 * at, 1, 4 + 6 * at, 19, css)
+
+    drawn = [stroke(at, "stroke") for at in range(strokes)]
+    return Drawing(32, 20, "", (*drawn, stroke(strokes, "pen open")) if open_stroke else tuple(drawn))
 
 
 def recall_ruler(recall: float, target: float) -> Drawing:
-    """A recall on a ruler from 0.5 to 1 with a tick at the retention asked for; less than 0.5 stands at the left end."""
+    """A recall on a ruler from 0.5 to 1, with a tick at the retention asked for; the left end stands for less."""
     def place(share: float) -> float:
         return round(4 + 160 * (min(max(share, 0.5), 1) - 0.5), 1)
 
@@ -90,17 +89,22 @@ def map_sum(said: Mapping[str, int], budget: int, *, width: int) -> Drawing:
     at = 0.0
     for name, tokens in said.items():
         length = round(min(tokens * scale, width - at), 1)
-        label = f"{name} {tokens:,}"
         if length > 0:
-            shapes.append(Bar(round(at, 1), 20, length, 24, "said", label if length > FIGURE * len(label) else "", "on-ink"))
+            shapes.append(Bar(round(at, 1), 20, length, 24, "said", fitting(f"{name} {tokens:,}", length), "on-ink"))
         at += length
     wall = round(budget * scale, 1)
-    shapes += [*wall_beside(wall, 12, 50), Text(wall - 6, 12, f"max_num_batched_tokens {budget:,}", "limit-text", "end")]
-    return Drawing(width, 52, f"Yours adds up to {sum(said.values()):,} of {budget:,} tokens.", tuple(shapes))
+    name = Text(wall - 6, 12, f"max_num_batched_tokens {budget:,}", "limit-text", "end")
+    finding = f"Yours adds up to {sum(said.values()):,} of {budget:,} tokens."
+    return Drawing(width, 52, finding, (*shapes, *wall_beside(wall, 12, 50), name))
+
+
+def fitting(text: str, length: float) -> str:
+    """The text if a bar of that length has room for it, else nothing."""
+    return text if length > FIGURE * len(text) else ""
 
 
 def prompt_bar(*, prompt: int, computed: int, cached: int, waiting: bool, longest: int, width: int = 430) -> Drawing:
-    """One request's prompt: solid up to what is computed while it runs; half as high and hatched where cached while it waits.
+    """One request's prompt: running, solid up to what is computed; waiting, half as high and hatched where cached.
 
     All bars of one map share the scale that gives the `longest` prompt the whole width.
     """
@@ -109,9 +113,9 @@ def prompt_bar(*, prompt: int, computed: int, cached: int, waiting: bool, longes
 
     def part(start: int, tokens: int, css: str, text: str = "", pattern: str = "") -> list[Shape]:
         top, height = (11, 10) if waiting else (6, 20)
-        length = round(tokens * scale, 1)
-        text = text if length > FIGURE * len(text) else ""
-        return [Bar(round(1 + start * scale, 1), top, length, height, css, text, "on-running", pattern)] if length > 0 else []
+        length, x = round(tokens * scale, 1), round(1 + start * scale, 1)
+        bar = Bar(x, top, length, height, css, fitting(text, length), "on-running", pattern)
+        return [bar] if length > 0 else []
 
     if waiting:
         shapes += part(0, cached, "s-cached", pattern="cached") + part(cached, prompt - cached, "s-waiting")

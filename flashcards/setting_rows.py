@@ -1,4 +1,4 @@
-"""The Settings page's rows: which setting stands in which group, and what it was before a change that is not yet saved."""
+"""The Settings page's rows: which setting stands in which group, and what it was before a change not yet saved."""
 from dataclasses import dataclass
 
 from django.forms import BoundField

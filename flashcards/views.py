@@ -4,7 +4,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.forms import ProfileForm
 from accounts.models import Profile
@@ -20,7 +20,7 @@ MOST_PUT_OFF, MOST_TICKS = 200, 50
 MOVED_ON = "Answered in another tab. Nothing was recorded twice; this is the next one."
 
 
-@require_GET
+@require_safe
 @login_required
 def today_page(request: HttpRequest) -> HttpResponse:
     """What is due today, how long it should take, and the days ahead."""
@@ -30,7 +30,7 @@ def today_page(request: HttpRequest) -> HttpResponse:
     return render(request, "flashcards/today.html", context)
 
 
-@require_GET
+@require_safe
 @login_required
 def review_page(request: HttpRequest) -> HttpResponse:
     """One item of the day: asked, or, once committed, beside the staff answer.
@@ -139,13 +139,14 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     form = ProfileForm(request.POST or None, instance=Profile.objects.get(user=request.user))
     if request.method == "POST" and form.is_valid():
         form.save()
-        messages.success(request, f"Saved: {', '.join(changed)}." if (changed := changed_labels(form)) else "Saved as it was.")
+        changed = ", ".join(changed_labels(form))
+        messages.success(request, f"Saved: {changed}." if changed else "Nothing was changed.")
         return redirect("flashcards:settings")
     return render(request, "flashcards/settings.html", {"form": form, "groups": setting_groups(form)})
 
 
 def turn(request: HttpRequest, card: Card | None, later: tuple[int, ...]) -> HttpResponse:
-    """Show this card: at once for htmx and on a page of its own after a plain form, so that a reload sends nothing again."""
+    """Show this card: at once for htmx, and after a plain form by a redirect, so that a reload sends nothing again."""
     desk = Desk(request.user, card, timezone.now(), later)
     if request.method == "POST" and not wants_fragment(request):
         return redirect(desk.here)
