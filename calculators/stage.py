@@ -78,6 +78,11 @@ class Stage:
     hidden: tuple[tuple[str, str], ...]
 
     @property
+    def fragment(self) -> str:
+        """The template that draws the result."""
+        return self.view.fragment or self.lab.fragment
+
+    @property
     def stepping(self) -> bool:
         """Whether there are steps to go through."""
         return self.shown is not None and hasattr(self.shown.result, "steps")
@@ -100,40 +105,43 @@ def stage_of(lab: Lab, given: Mapping[str, str]) -> Stage:
     """The stage for what an address gives; a fault in a knob shows the first preset's result instead."""
     view = lab.view(given.get("view"))
     form = view.bind(given)
-    shown = view.show(form, given.get("step"))
-    instead = ""
-    if shown is None:
-        preset = view.presets[0] if view.presets else Preset("starting values", {})
-        shown, instead = view.show(view.bind(preset.values), given.get("step")), preset.name
+    shown, instead = shown_for(view, form, given.get("step"))
     values = form.data if instead else shown.inputs
-    typed, asks_first = given.get("said", "").strip(), bool(view.ask) and given.get("ask") == "1"
+    typed, asks_first = given.get("said", "").strip(), view.ask is not None and given.get("ask") == "1"
     said, verdict, said_fault = read_said(view, shown.result, typed)
     shown, next_slots, scored = read_map(view, shown, given)
-    told = tuple(scored) and {f"{SAID}{entry.name}": str(entry.said) for entry in scored} or {}
+    said_map = {entry.name: entry.said for entry in scored}
     before = right_so_far(given.get("score", ""))
     now = (before[0] + sum(entry.right for entry in scored), before[1] + len(scored))
-    ask = "1" if asks_first else None
-    kept = {"ask": ask, "said": typed if view.ask and typed else None, "score": written(now)}
-    here = {"step": shown.step or None, **kept, "score": written(before), **told}
-    last = shown.last_step
+    kept = {"ask": "1" if asks_first else None, "said": typed if view.ask else None}
 
-    def at(step: int) -> str:
-        return lab.address(view, shown.inputs, step=step or None, **kept)
+    def at(step: int, **more: str | None) -> str:
+        return lab.address(view, shown.inputs, step=step or None, **kept | more)
 
-    held = asks_first and verdict is None
+    ahead = shown.step < shown.last_step
     return Stage(
         lab=lab, view=view, knobs=knobs_of(view, form, values), faults=faults(form), instead=instead,
-        shown=None if held else view.drawn(shown, {entry.name: entry.said for entry in scored} or said),
+        shown=None if asks_first and verdict is None else view.drawn(shown, said_map or said),
         summary=view.summary(shown.inputs),
         presets=tuple(preset_link(lab, view, preset, values) for preset in view.presets),
         views=tuple(Link(other.title or other.name, lab.address(other, {}), "", other is view) for other in lab.views),
-        here=lab.address(view, shown.inputs, **here), reset=lab.address(view, {}),
+        here=at(shown.step, score=written(before), **{f"{SAID}{name}": str(told) for name, told in said_map.items()}),
+        reset=lab.address(view, {}),
         full=lab.address(view, shown.inputs, step=shown.step or None),
-        back=at(shown.step - 1) if shown.step > 0 else "", step=at(shown.step + 1) if shown.step < last else "",
-        end=at(last) if shown.step < last else "",
+        back=at(shown.step - 1, score=written(now)) if shown.step else "",
+        step=at(shown.step + 1, score=written(now)) if ahead else "",
+        end=at(shown.last_step, score=written(now)) if ahead else "",
         slots=next_slots, scored=scored, score=now, verdict=verdict, typed=typed, said_fault=said_fault,
         asks_first=asks_first, hidden=hidden_fields(lab, view, shown.inputs),
     )
+
+
+def shown_for(view: View, form: forms.Form, step: str | None) -> tuple[Shown, str]:
+    """What the form's values show and "", or on a fault what the first preset shows and its name."""
+    if shown := view.show(form, step):
+        return shown, ""
+    preset = view.presets[0] if view.presets else Preset("starting values", {})
+    return view.show(view.bind(preset.values), step), preset.name
 
 
 def read_said(view: View, result: Any, text: str) -> tuple[float | None, Verdict | None, str]:

@@ -77,7 +77,7 @@ class SchedulerForm(forms.Form):
     enable_prefix_caching = Switch(label="prefix caching", initial=True)
     enable_chunked_prefill = Switch(label="chunked prefill", initial=True)
     long_prefill_token_threshold = forms.IntegerField(
-        label="long-prefill threshold", min_value=0, max_value=32_768, initial=0,
+        label="long-prefill threshold", min_value=0, max_value=32_768, initial=0, help_text="0 is off",
     )
     long_prefill_token_threshold_adaptive = Switch(label="adaptive threshold", initial=False)
     prefill_schedule_interval = forms.IntegerField(min_value=1, max_value=100, initial=1)
@@ -229,11 +229,11 @@ PRESETS = (
 LAB = Lab(
     slug="scheduler", title="Scheduler, one step at a time", topic="scheduling",
     line="Who gets tokens this step, in steps", fragment="calculators/labs/_scheduler.html",
-    aside="calculators/labs/_scheduler_requests.html", thumbnail=drawn.thumbnail,
+    thumbnail=drawn.thumbnail,
     views=(
         View(
             "steps", SchedulerForm, scheduler.simulate, picture=picture, predict=expected, summary=summary, tell=tell,
-            bulky=("pool",),
+            bulky=("pool",), aside="calculators/labs/_scheduler_requests.html",
             presets=PRESETS,
             groups=(
                 Group("", (

@@ -139,8 +139,8 @@ def sums(run: Run, at: int, budget: int, sheet: Sheet, base: float) -> Iterator[
         h = round(tall * min(step.total_scheduled / budget, 1), 2)
         x, css = sheet.x(step.step) + 1.5, "present" if step.step == at else "solid"
         yield Bar(x, base - h, sheet.column - 3, h, css)
-        inside = h >= 18
-        y = base - h + (14 if inside else -5)
+        inside = h >= 15
+        y = base - h + (13 if inside else -4)
         middle, total = x + sheet.column / 2 - 1.5, thousands(step.total_scheduled)
         yield Text(middle, y, total, "on-ink" if inside else "value", "middle")
     yield line(sheet.names, base, sheet.right, base, "edge")
@@ -201,8 +201,12 @@ def used_block(block: Block, block_size: int, x: float, y: float, w: float, h: f
         yield Text(x + w, y - 5, f"×{len(block.holders)}{' shared' if w >= 75 else ''}", "running-text", "end")
     label = held_label(block)
     yield Bar(x, y, full, h, "s-running")
-    wide_enough = full >= 10 + 9 * len(label)
-    yield Text(x + 9, y + h / 2 + 5, label, "on-running" if wide_enough else "on-wash strong")
+    needed = 9 * len(label) + 6
+    if full >= needed + 4:
+        yield Text(x + 9, y + h / 2 + 5, label, "on-running")
+    else:  # beside the filled part, or across both when neither has room
+        start = min(x + full + 3, x + w - needed - 1)
+        yield Bar(round(start, 2), y + 8, needed, 18, "plate-unfilled", label, "on-wash strong")
 
 
 def held_label(block: Block) -> str:

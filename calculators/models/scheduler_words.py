@@ -16,12 +16,12 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a step's entries are cut by, in tokens, and the slots and the block size."""
+    """What a step's entries are cut by, in tokens, and the sizes that a prefix hit is counted in."""
 
     max_num_batched_tokens: int
-    max_num_seqs: int
     block_size: int
     shared_prefix_tokens: int
+    long_prefill_token_threshold: int = 0
 
 
 def sentences(run: Run, at: int, limits: Limits) -> tuple[Sentence, ...]:
@@ -39,7 +39,7 @@ def preemptions(run: Run, step: Step, limits: Limits) -> Iterator[Sentence]:
         cause = "asks for a block, none is free, and it is its own victim" if victim == asker else (
             f"is preempted: {asker} asks for a block and none is free"
         )
-        yield Sentence(victim, f"{cause}. {blocks(held)} go back, its {lost:,} computed tokens must be computed "
+        yield Sentence(victim, f"{cause}. Its {counted(held, 'block')} go back, its {lost:,} computed tokens must be computed "
                                "again or hit the cache; what it has sampled is kept.")
 
 
@@ -112,7 +112,10 @@ def cut_by(step: Step, name: str, limits: Limits) -> str:
     """Why an entry is smaller than what its request asked for."""
     if step.tokens[name] == left_for(step, name, limits):
         return "the budget is gone"
-    return "the long-prefill threshold caps it"
+    if limits.long_prefill_token_threshold:
+        return "the long-prefill threshold caps it"
+    # A victim of this step has given its tokens back, too late for those that were served before.
+    return "the budget was gone when its turn came" if step.preempted else "max_model_len ends there"
 
 
 def left_for(step: Step, name: str, limits: Limits) -> int:
@@ -141,7 +144,7 @@ def why_served(run: Run, step: Step, name: str, limits: Limits) -> str:
     if got < asked and got == left:
         return f"it asks for {asked:,}; {left:,} of {limits.max_num_batched_tokens:,} tokens were left"
     if got < asked:
-        return f"it asks for {asked:,}; the long-prefill threshold caps it"
+        return f"it asks for {asked:,}; {cut_by(step, name, limits)}"
     if name in step.prefix_hit:
         hit, known = step.prefix_hit[name], step.looked_up[name]
         return f"{hit:,} of its {known:,} come from the cache" if hit else f"all of its {known:,}, none cached"
@@ -166,7 +169,7 @@ def why_waiting(step: Step, limits: Limits) -> str:
     return {
         "budget": f"no token is left for {head}",
         "max_num_seqs": f"{head} waits: every one of the {len(step.after_schedule.running):,} places is taken",
-        "no_blocks": f"{head} does not fit in the {free_at_stop(step):,} free blocks, and nobody overtakes it",
+        "no_blocks": f"{head} does not fit in the {counted(free_at_stop(step), 'free block')}, and nobody overtakes it",
         "preemption": "a step that preempted admits nobody",
         "whole_prompt": f"{head} does not fit in the rest of the budget, and chunking is off",
         "prefill_held": f"{head} is held back by the prefill interval",
@@ -209,8 +212,9 @@ def listed(names: tuple[str, ...] | list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def blocks(count: int) -> str:
-    return "Its 1 block" if count == 1 else f"Its {count:,} blocks"
+def counted(count: int, noun: str) -> str:
+    """"1 block", "2 blocks"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def nth(number: int) -> str:

@@ -119,7 +119,7 @@ def test_a_wrong_entry_is_told_what_was_left(client: Client) -> None:
 def test_an_empty_entry_says_zero(client: Client) -> None:
     entries = {entry.name: entry for entry in stage(client, "step=5&said_A=1&said_B=1&said_C=1&said_D=&said_E=").scored}
     assert all(entry.right for entry in entries.values())
-    assert entries["D"].why == "D does not fit in the 1 free blocks, and nobody overtakes it"
+    assert entries["D"].why == "D does not fit in the 1 free block, and nobody overtakes it"
     assert entries["E"].why == "nobody overtakes the head of the queue"
 
 
