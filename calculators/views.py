@@ -57,7 +57,7 @@ def lab_page(request: HttpRequest, slug: str) -> HttpResponse:
         response = render_page(request, "calculators/lab.html", "calculators/_knob_marks.html", context)
         response["HX-Reswap"] = "none"
         return response
-    response = render_page(request, "calculators/lab.html", lab.fragment, context)
+    response = render_page(request, "calculators/lab.html", stage.fragment, context)
     if wants_fragment(request) and not embedded:
         response["HX-Push-Url"] = stage.here
     return response

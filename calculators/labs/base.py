@@ -91,7 +91,8 @@ class View:
     A model that returns `steps` is a simulator: the view then takes `step` from the address as well, and with `predict`
     (the result, the inputs and a step: the entries of its map) lets the reader say a step before seeing it. A form's
     `units`, a dict by field, stand inside its knobs. `summary` says the inputs in one line; `tell` says the result in
-    lines for a shell; `bulky` names what of a step is left out when all steps are listed.
+    lines for a shell; `bulky` names what of a step is left out when all steps are listed. `fragment` draws the result
+    in place of the lab's own template; `aside` stands under the knobs.
     """
 
     name: str
@@ -106,6 +107,8 @@ class View:
     summary: Callable[[Mapping[str, Any]], str] = lambda inputs: ""
     tell: Callable[[Any], Iterable[str]] | None = None
     bulky: tuple[str, ...] = ()
+    fragment: str = ""
+    aside: str = ""
 
     @cached_property
     def starts(self) -> dict[str, str]:
@@ -188,8 +191,7 @@ class View:
 class Lab:
     """A lab: its slug, its title, one line of what it shows, its views, and the template that draws the result.
 
-    `aside` is a template that stands under the knobs; `thumbnail` makes the small drawing (216 by 64) of the labs' page
-    from the first view's first preset.
+    `thumbnail` makes the small drawing (216 by 64) of the labs' page from the first view's first preset.
     """
 
     slug: str
@@ -199,7 +201,6 @@ class Lab:
     topic: str
     line: str
     notes: tuple[str, ...] = ()
-    aside: str = ""
     thumbnail: Callable[[Any], Any] | None = None
 
     @property
