@@ -39,8 +39,8 @@ def preemptions(run: Run, step: Step, limits: Limits) -> Iterator[Sentence]:
         cause = "asks for a block, none is free, and it is its own victim" if victim == asker else (
             f"is preempted: {asker} asks for a block and none is free"
         )
-        yield Sentence(victim, f"{cause}. Its {counted(held, 'block')} go back, its {lost:,} computed tokens must be computed "
-                               "again or hit the cache; what it has sampled is kept.")
+        yield Sentence(victim, f"{cause}. Its {counted(held, 'block')} go back, its {lost:,} computed tokens must be "
+                               "computed again or hit the cache; what it has sampled is kept.")
 
 
 def admissions(run: Run, step: Step, limits: Limits) -> Iterator[Sentence]:
