@@ -30,7 +30,7 @@ def first_difference(document: Json) -> str | None:
         if scheduler.all_ended and not scheduler.in_flight:
             return f"steps: ours {number}, theirs {len(document['steps'])}"
         ours = recorded_form(scheduler.step(), scheduler.knobs)
-        if difference := _difference(ours, theirs, ""):
+        if difference := difference_between(ours, theirs, ""):
             return f"step {number} {difference}"
     if not scheduler.all_ended:
         return f"steps: ours more than {scheduler.next_step}, theirs {len(document['steps'])}"
@@ -84,12 +84,12 @@ def recorded_form(step: Step, knobs: Knobs) -> dict[str, Json]:
     return form
 
 
-def _difference(ours: Json, theirs: Json, where: str) -> str | None:
+def difference_between(ours: Json, theirs: Json, where: str) -> str | None:
     """The first difference as "path: ours …, theirs …"; a tuple equals a list, and types count (1 is not true)."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in [*ours, *(key for key in theirs if key not in ours)]:
             path = f"{where}.{key}" if where else key
-            if difference := _difference(ours.get(key, MISSING), theirs.get(key, MISSING), path):
+            if difference := difference_between(ours.get(key, MISSING), theirs.get(key, MISSING), path):
                 return difference
         return None
     mine, other = (value if value is MISSING else json.dumps(value) for value in (ours, theirs))
