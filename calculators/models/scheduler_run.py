@@ -1,6 +1,7 @@
 """What goes into a scheduler run and what comes out: requests as text, and the record of each step."""
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from calculators.models.base import Refusal
@@ -181,6 +182,42 @@ class Step:
     def total_scheduled(self) -> int:
         return sum(self.tokens.values())
 
+    def taken_by(self, ids: set[str]) -> set[int]:
+        """The blocks that the step handed to these requests."""
+        return {block for call in self.alloc if call.ok and call.id in ids for block in call.new_blocks}
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """One preemption: who lost its blocks in which step, to whose request for one, and what that cost.
+
+    `known_tokens` are prompt and outputs, which it keeps; `lost_tokens` of them were computed. `overwritten` counts its
+    freed blocks that others took before it was back, by step. The last five are None when it never resumes:
+    `stall_steps` gave it nothing, `hit_tokens` were found in the cache, `resume_tokens` computed in the step that
+    resumes it, and `recomputed_tokens` are all that it computes a second time.
+    """
+
+    id: str
+    step: int
+    asked_by: str
+    freed_blocks: int
+    known_tokens: int
+    lost_tokens: int
+    overwritten: dict[int, int]
+    resumed_step: int | None = None
+    stall_steps: int | None = None
+    hit_tokens: int | None = None
+    resume_tokens: int | None = None
+    recomputed_tokens: int | None = None
+
+    @property
+    def overwritten_blocks(self) -> int:
+        return sum(self.overwritten.values())
+
+    @property
+    def surviving_blocks(self) -> int:
+        return self.freed_blocks - self.overwritten_blocks
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -227,6 +264,31 @@ class Run:
     def finished_step(self) -> dict[str, int]:
         """The step in which each request ended."""
         return {id: step.step for step in self.steps for id in step.finished}
+
+    @property
+    def victims(self) -> tuple[Victim, ...]:
+        """Every preemption, in order."""
+        return tuple(victim for step in self.steps if step.preempted for victim in self.victims_of(step))
+
+    def victims_of(self, step: Step) -> Iterator[Victim]:
+        """The preemptions of one step, in order."""
+        failed = [call.id for call in step.alloc if call.source == "running" and not call.ok]
+        before = self.steps[step.step - 1]
+        for id, asked_by in zip(step.preempted, failed, strict=False):
+            back = next((later for later in self.steps[step.step + 1:] if id in later.resumed), None)
+            away = self.steps[step.step: back.step if back else None]
+            left = freed = {*before.after_schedule.blocks[id], *step.taken_by({id})}
+            overwritten = {}
+            for each in away:
+                taken = left & each.taken_by({request.id for request in self.requests} - {id})
+                overwritten |= {each.step: len(taken)} if taken else {}
+                left = left - taken
+            lost = before.after.computed[id]
+            victim = Victim(id, step.step, asked_by, len(freed), before.after.tokens[id], lost, overwritten)
+            yield replace(
+                victim, resumed_step=back.step, stall_steps=back.step - step.step, hit_tokens=back.prefix_hit[id],
+                resume_tokens=back.tokens[id], recomputed_tokens=max(lost - back.prefix_hit[id], 0),
+            ) if back else victim
 
     def state_of(self, request_id: str, step: int) -> str:
         """"absent", "waiting", "running", "preempted" or "finished": where the request is at the end of a step."""

@@ -32,15 +32,14 @@ def sentences(run: Run, at: int, limits: Limits) -> tuple[Sentence, ...]:
 
 
 def preemptions(run: Run, step: Step, limits: Limits) -> Iterator[Sentence]:
-    failed = [call.id for call in step.alloc if call.source == "running" and not call.ok]
-    before = run.steps[step.step - 1] if step.step else step
-    for victim, asker in zip(step.preempted, failed, strict=False):
-        held, lost = len(before.after_schedule.blocks.get(victim, ())), before.after.computed.get(victim, 0)
-        cause = "asks for a block, none is free, and it is its own victim" if victim == asker else (
-            f"is preempted: {asker} asks for a block and none is free"
+    for victim in run.victims_of(step):
+        cause = "asks for a block, none is free, and it is its own victim" if victim.id == victim.asked_by else (
+            f"is preempted: {victim.asked_by} asks for a block and none is free"
         )
-        yield Sentence(victim, f"{cause}. Its {counted(held, 'block')} go back, its {lost:,} computed tokens must be "
-                               "computed again or hit the cache; what it has sampled is kept.")
+        yield Sentence(
+            victim.id, f"{cause}. Its {counted(victim.freed_blocks, 'block')} go back, its {victim.lost_tokens:,} "
+                       "computed tokens must be computed again or hit the cache; what it has sampled is kept.",
+        )
 
 
 def admissions(run: Run, step: Step, limits: Limits) -> Iterator[Sentence]:
