@@ -84,7 +84,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """One replica's seconds at a number of replicas: prefill and decode shares, their sum, the batch, the step in ms."""
+    """One replica's seconds at so many replicas: prefill and decode shares, their sum, the batch, the step in ms."""
 
     count: int
     prefill_share: float
@@ -144,8 +144,8 @@ class GpuCount:
 def solve(*, users: int = 12_000, think_s: float = 60, prompt_tokens: int = 1_500, hit_percent: float = 60,
           output_tokens: int = 300, ttft_s: float = 0.5, ms_per_token: float = 40, model: str = "llama-3.1-70b",
           weights: str = FP8, kv_dtype: str = FP8, gpu: str = "h100", gpus_per_replica: int = 2,
-          max_num_seqs: int = 1_024, bandwidth_share: float = 0.7, compute_share: float = 0.45, busy_share: float = 0.85,
-          fill_share: float = 0.9, spare_percent: float = 10) -> GpuCount:
+          max_num_seqs: int = 1_024, bandwidth_share: float = 0.7, compute_share: float = 0.45,
+          busy_share: float = 0.85, fill_share: float = 0.9, spare_percent: float = 10) -> GpuCount:
     """Ask each constraint how many replicas it wants, take the most, add the spare, count the GPUs.
 
     Constraints: KV, prefill alone, the step within the promised time per token, seats, and prefill and decode sharing
@@ -190,7 +190,8 @@ def solve(*, users: int = 12_000, think_s: float = 60, prompt_tokens: int = 1_50
         shares=tuple(shared(traffic, one, count, count == replicas) for count in counts),
         constraints=constraints_of(traffic, one, asked, busy_share, fill_share, binding),
         sways=sways_of(traffic, one, busy_share, fill_share, spare_percent),
-        finding=finding(one, spared, replicas, binding), binding=binding, time_verdict=time_verdict(asked, for_time, larger, binding), lines=lines,
+        finding=finding(one, spared, replicas, binding), binding=binding,
+        time_verdict=time_verdict(asked, for_time, larger, binding), lines=lines,
         slips=slips_of(traffic, one, users, fill_share, spare_percent, asked, replicas, larger),
     )
 

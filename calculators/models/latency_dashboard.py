@@ -255,8 +255,8 @@ def why_not(cause: str, waiting: float, usage: float, seats: int, running: float
     return {
         HEALTHY: f"Only {good:.0%} meet both promises.",
         SEATS: f"{waiting:,.1f} wait, and the reason is not the flag: look at KV usage beside it.",
-        KV: f"KV stands at {usage:.0%} with {running:,.0f} of {seats:,} sequences. Even a full pool with nobody waiting "
-            "would be healthy.",
+        KV: f"KV stands at {usage:.0%} with {running:,.0f} of {seats:,} sequences. Even a full pool is healthy while "
+            "nobody waits.",
         FRONT_END: f"The front end is {front_busy:.0%} busy; TTFT is explained by queue and prefill.",
         PREFILL: f"Prefill time is {in_s(prefill_s)}, against {slo_ttft_ms:g} ms promised.",
         STEPS: f"{tpot_s * 1e3:.1f} ms a token is {'within' if tpot_s * 1e3 <= slo_tpot_ms else 'beyond'} the promised "

@@ -95,7 +95,8 @@ def test_what_never_settles_is_refused_and_says_what_grows(values: dict, field: 
 @given(
     rate_per_s=st.floats(0.1, 30), prompt_tokens=st.integers(1, 20_000), hit_percent=st.floats(0, 100),
     output_tokens=st.integers(2, 2_000), front_end_ms=st.floats(0.1, 100),
-    prefill_tokens_per_s=st.floats(2_000, 100_000), weights_ms=st.floats(1, 40), sequence_ms=st.floats(0, 0.3), max_num_seqs=st.integers(1, 1_024),
+    prefill_tokens_per_s=st.floats(2_000, 100_000), weights_ms=st.floats(1, 40), sequence_ms=st.floats(0, 0.3),
+    max_num_seqs=st.integers(1, 1_024),
 )
 def test_whatever_settles_reads_right(**values: object):
     try:
