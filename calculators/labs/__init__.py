@@ -1,5 +1,5 @@
 """Every lab by its slug, in the order shown."""
-from calculators.labs import prefill_interference, scheduler
+from calculators.labs import batch_ceilings, prefill_interference, scheduler
 from calculators.labs.base import Lab
 
-LABS: dict[str, Lab] = {lab.slug: lab for lab in (scheduler.LAB, prefill_interference.LAB)}
+LABS: dict[str, Lab] = {lab.slug: lab for lab in (scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB)}

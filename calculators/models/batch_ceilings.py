@@ -47,8 +47,10 @@ class BatchCeilings:
 
     `reached` is the lower of KV ceiling and flag. `ridge` is at the given rates, `rule_ridge` at 62% and 80% of them;
     `one_roofline` is where the ridge would lie if KV reads and products overlapped, None when they never met.
+    `machine` is all the GPUs together, as the step-time rule sees them.
     """
 
+    machine: Machine
     pool_bytes: int
     pool_blocks: int
     pool_tokens: int
@@ -106,8 +108,8 @@ def solve(*, context_tokens: int = 2_048, max_num_seqs: int | None = None, pool_
     here = next(row for row in contexts if row.present)
     best, full = point(machine, here.lowest, context_tokens), point(machine, here.reached, context_tokens)
     result = BatchCeilings(
-        pool_bytes=pool_bytes, pool_blocks=blocks, pool_tokens=blocks * block_size, sequence_blocks=needed,
-        kv_ceiling=here.kv_ceiling, ridge=ridge,
+        machine=machine, pool_bytes=pool_bytes, pool_blocks=blocks, pool_tokens=blocks * block_size,
+        sequence_blocks=needed, kv_ceiling=here.kv_ceiling, ridge=ridge,
         rule_ridge=round(ridge_of(machine) * card.effective_tflop_per_s / card.bf16_tflop_per_s
                          * card.tb_per_s / card.effective_tb_per_s),
         one_roofline=one_roofline(machine, context_tokens), flag=flag, lowest=here.lowest, binds=here.binds,
