@@ -1,4 +1,5 @@
 """What must hold of a question before it is loaded or saved: every fault at once, each with where and why."""
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -151,7 +152,7 @@ def check_vary(where: str, vary: Any) -> Iterator[Fault]:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def played(document: QuestionFile, run_lab: RunLab) -> tuple[dict[str, Ran], list[Fault]]:

@@ -154,10 +154,12 @@ def default_of(name: str) -> Any:
     return getattr(QuestionFile("", ""), name)
 
 
-def digest(document: QuestionFile) -> str:
-    """A fingerprint of the content: the same for other bytes with the same meaning, and for fields at their default."""
+def digest(document: Any) -> str:
+    """A fingerprint of the content of a question or a note: the same for other bytes with the same meaning, and for
+    fields at their default."""
+    blank = asdict(type(document)("", ""))
     content = {name: lean(name, settled(value)) for name, value in asdict(document).items()}
-    content = {name: value for name, value in content.items() if value != default_of(name)}
+    content = {name: value for name, value in content.items() if value != blank[name]}
     return sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """Judging what a reader committed, and the grade that follows from it."""
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calculators.models.base import Refusal
 from calculators.models.quantity import read, say
@@ -57,11 +57,22 @@ def judge_number(typed: str, expected: float, unit: str, tolerance: float, slips
 
     Raises Refusal when no number of that unit can be read.
     """
+    allowed = tolerance * abs(expected)
+    judgement = judge_estimate(typed, expected, unit, expected - allowed, expected + allowed)
+    return judgement if judgement.within else replace(judgement, slip=slip_at(judgement.value, slips))
+
+
+def judge_estimate(typed: str, expected: float, unit: str, low: float, high: float) -> Judgement:
+    """The typed number beside the expected one, right from `low` to `high`; near is three times as far from it as the
+    range reaches.
+
+    Raises Refusal when no number of that unit can be read.
+    """
     quantity = read(typed, unit)
     value, error = quantity.value, abs(quantity.value - expected)
     exact = math.isclose(value, expected, rel_tol=1e-9)
-    allowed = tolerance * abs(expected)
-    within = exact or error <= allowed * (1 + 1e-9)
+    slack = 1e-9 * abs(expected)
+    within = exact or low - slack <= value <= high + slack
     ratio = None
     if value * expected > 0:
         ratio = max(value / expected, expected / value)
@@ -69,12 +80,11 @@ def judge_number(typed: str, expected: float, unit: str, tolerance: float, slips
         value=value,
         expected=expected,
         within=within,
-        near=within or error <= HARD_TIMES * allowed * (1 + 1e-9),
+        near=within or error <= HARD_TIMES * max(high - expected, expected - low) + slack,
         reading=quantity.reading,
         ratio=ratio,
         direction="" if exact else "too low" if value < expected else "too high",
         off=say(ratio, "×", 2 if ratio < 100 else 3) if ratio else say(error, unit),
-        slip="" if within else slip_at(value, slips),
     )
 
 

@@ -13,9 +13,10 @@ from questions.checking import check, texts_of
 from questions.content import Act, BadFile, Fault, QuestionFile, decide, digest, dump, parse
 from questions.figures import FIGURE
 from questions.markup import links
-from questions.models import Question, Topic
+from questions.models import Note, Question, Topic
+from questions.notes import NoteFile, check_note, parse_deck, with_note
 from questions.runs import draw
-from questions.services import document_of, posed_with, run_lab
+from questions.services import column_of, document_of, posed_with, run_lab
 
 FOLDER = Path(__file__).resolve().parent / "bank"
 DRAWS = 200
@@ -40,20 +41,33 @@ class TopicFile:
 
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """Everything the files say: the topics in order, and the questions by slug."""
+    """Everything the files say: the topics in order, and the questions and number cards by slug, these in order."""
 
     topics: tuple[TopicFile, ...]
     questions: dict[str, QuestionFile] = field(default_factory=dict)
+    notes: dict[str, NoteFile] = field(default_factory=dict)
 
-    def position(self, document: QuestionFile) -> int:
-        """The question's place in its topic, from 1; one that topics.toml does not list comes after those it does."""
+    @property
+    def documents(self) -> dict[str, QuestionFile | NoteFile]:
+        return {**self.questions, **self.notes}
+
+    def path(self, slug: str) -> str:
+        """The file that holds a document, as the reports name it."""
+        document = self.documents[slug]
+        return f"deck/{document.topic}.toml" if slug in self.notes else f"{document.topic}/{slug}.md"
+
+    def position(self, document: QuestionFile | NoteFile) -> int:
+        """Its place in its topic, from 1: a note's in its deck, a question's in topics.toml, and one that is not listed
+        there comes after those that are."""
+        if isinstance(document, NoteFile):
+            return 1 + [slug for slug, note in self.notes.items() if note.topic == document.topic].index(document.slug)
         listed = next((topic.questions for topic in self.topics if topic.slug == document.topic), ())
         of_topic = sorted(slug for slug, one in self.questions.items() if one.topic == document.topic)
         return 1 + [*listed, *(slug for slug in of_topic if slug not in listed)].index(document.slug)
 
 
 def read_bank(folder: Path = FOLDER) -> Bank:
-    """The bank as its files have it. Raises BadBank with every fault of every file."""
+    """The bank as its files have it, with the deck beside its folder. Raises BadBank with every fault of every file."""
     faults: dict[str, list[str]] = {}
     questions: dict[str, QuestionFile] = {}
     topics: tuple[TopicFile, ...] = ()
@@ -73,11 +87,43 @@ def read_bank(folder: Path = FOLDER) -> Bank:
             faults[name] = found
         elif document:
             questions[document.slug] = document
+    notes, odd = read_decks(deck_of(folder), {topic.slug for topic in topics}, questions)
+    faults |= odd
     if not faults:
         faults = listing_faults(topics, questions)
     if faults:
         raise BadBank(faults)
-    return Bank(topics, questions)
+    return Bank(topics, questions, notes)
+
+
+def deck_of(folder: Path) -> Path:
+    """The folder of the number cards that belong to a bank's folder."""
+    return folder.parent / "deck"
+
+
+def read_decks(
+    folder: Path, topics: Iterable[str], questions: Mapping[str, QuestionFile]
+) -> tuple[dict[str, NoteFile], dict[str, list[str]]]:
+    """The notes of all decks by slug, in each deck's order, and the faults by file. A slug is free for one of them."""
+    notes: dict[str, NoteFile] = {}
+    faults: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("*.toml")):
+        found = [] if path.stem in topics else [f"topics.toml has no topic “{path.stem}”."]
+        try:
+            text = path.read_text(encoding="utf-8")
+            deck = parse_deck(text, path.stem)
+        except BadFile as bad:
+            deck, found = [], found + [in_file(fault, text) for fault in bad.faults]
+        except (OSError, UnicodeDecodeError) as fault:
+            deck, found = [], [*found, f"It can't be read: {fault}"]
+        for note in deck:
+            found += [f"{note.slug}, {fault}" for fault in check_note(note, run_lab)]
+            if note.slug in questions or note.slug in notes:
+                found.append(f"{note.slug}: The slug is taken.")
+            notes.setdefault(note.slug, note)
+        if found:
+            faults[f"deck/{path.name}"] = found
+    return notes, faults
 
 
 def read_topics(folder: Path) -> tuple[TopicFile, ...]:
@@ -121,15 +167,17 @@ def listing_faults(topics: Iterable[TopicFile], questions: Mapping[str, Question
 
 @transaction.atomic
 def load_bank(bank: Bank, take: Iterable[str] = ()) -> dict[str, Act]:
-    """Bring the rows up to date with the files, and say what was done with each question; `take` settles conflicts for
-    the file. Loading twice changes nothing."""
+    """Bring the rows up to date with the files, and say what was done with each question and number card; `take`
+    settles conflicts for the file. Loading twice changes nothing."""
     for position, topic in enumerate(bank.topics, 1):
         Topic.objects.update_or_create(slug=topic.slug, defaults={"title": topic.title, "position": position})
     topics = {topic.slug: topic for topic in Topic.objects.all()}
-    rows = {row.slug: row for row in Question.objects.select_for_update(of=("self",)).select_related("topic")}
+    rows: dict[str, Question | Note] = {}
+    for found in (Question.objects.all(), Note.objects.filter(owner=None)):
+        rows |= {row.slug: row for row in found.select_for_update(of=("self",)).select_related("topic")}
     acts = {}
-    for slug in sorted(bank.questions.keys() | rows.keys()):
-        document, row = bank.questions.get(slug), rows.get(slug)
+    for slug in sorted(bank.documents.keys() | rows.keys()):
+        document, row = bank.documents.get(slug), rows.get(slug)
         file_digest = digest(document) if document else None
         row_digest = digest(document_of(row)) if row else None
         act = decide(file_digest, row_digest, row.loaded_digest if row else "")
@@ -140,9 +188,10 @@ def load_bank(bank: Bank, take: Iterable[str] = ()) -> dict[str, Act]:
 
 
 def carry_out(
-    act: Act, bank: Bank, document: QuestionFile | None, row: Question | None, topics: Mapping[str, Topic]
+    act: Act, bank: Bank, document: QuestionFile | NoteFile | None, row: Question | Note | None,
+    topics: Mapping[str, Topic],
 ) -> Act:
-    """Do what was decided for one question."""
+    """Do what was decided for one question or number card."""
     if document is None:
         if act is Act.RETIRE and row.retired:
             return Act.NOTHING
@@ -150,7 +199,7 @@ def carry_out(
             row.retired = True
             row.save(update_fields=["retired"])
         return act
-    row = row or Question(slug=document.slug)
+    row = row or (Note if isinstance(document, NoteFile) else Question)(slug=document.slug)
     if act in (Act.CREATE, Act.UPDATE):
         write_row(row, document, topics[document.topic])
     if act in (Act.CREATE, Act.UPDATE, Act.CAME_HOME):
@@ -160,17 +209,37 @@ def carry_out(
     return act
 
 
-def write_row(row: Question, document: QuestionFile, topic: Topic) -> None:
+def write_row(row: Question | Note, document: QuestionFile | NoteFile, topic: Topic) -> None:
     """Put the document into the row; saving is the caller's."""
-    row.topic, row.checked = topic, document.check
+    row.topic = topic
     for name, value in asdict(document).items():
-        if name not in ("topic", "check"):
-            setattr(row, name, value)
+        if name != "topic":
+            setattr(row, column_of(name), value)
 
 
-def edited(row: Question) -> bool:
+def edited(row: Question | Note) -> bool:
     """Whether the row holds something that no file gave it."""
     return digest(document_of(row)) != row.loaded_digest
+
+
+def export_row(row: Question | Note, folder: Path = FOLDER) -> tuple[Path, bool]:
+    """Write the row's file, a note into its deck; returns the path and whether it was written (a file that says the
+    same already stays)."""
+    if isinstance(row, Note):
+        return export_note(row, deck_of(folder))
+    return export_question(row, folder)
+
+
+def export_note(row: Note, folder: Path) -> tuple[Path, bool]:
+    """Put the row's note into its deck and leave the deck's other notes as they are written."""
+    note = document_of(row)
+    path = folder / f"{note.topic}.toml"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if any(digest(other) == digest(note) for other in parse_deck(text, note.topic)):
+        return path, False
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(with_note(text, note), encoding="utf-8")
+    return path, True
 
 
 def export_question(row: Question, folder: Path = FOLDER) -> tuple[Path, bool]:
@@ -210,6 +279,7 @@ def check_bank(bank: Bank, draws: int = DRAWS) -> Report:
     documents = bank.questions.values()
     counts = {
         "questions": len(documents),
+        "number cards": len(bank.notes),
         "figures": sum(len(FIGURE.findall(text)) for document in documents for _, text in texts_of(document)),
         "rubric points": sum(len(document.rubric) for document in documents),
         "sources": sum(len(document.sources) for document in documents),

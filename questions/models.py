@@ -1,4 +1,5 @@
-"""The bank in the database: one row a question, which holds the parsed document whole."""
+"""The bank in the database: one row a question or number card, which holds the parsed document whole."""
+from django.conf import settings
 from django.db import models
 
 
@@ -56,6 +57,37 @@ class Question(models.Model):
 
     class Meta:
         ordering = ["topic__position", "position"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Note(models.Model):
+    """A number to know; `value` and `accept`, the lowest and the highest that is taken for right, are in `unit`."""
+
+    slug = models.SlugField(unique=True)
+    topic = models.ForeignKey(Topic, on_delete=models.PROTECT, related_name="notes")
+    position = models.PositiveSmallIntegerField(default=0)
+    ask = models.CharField(max_length=160)
+    value = models.FloatField()
+    shown = models.CharField(max_length=16, blank=True, help_text="as the card writes it, where not the number itself")
+    unit = models.CharField(max_length=24, blank=True)
+    accept = models.JSONField(default=list)
+    origin = models.CharField(max_length=300)
+    source = models.JSONField(default=dict, blank=True)
+    calc = models.JSONField(default=dict, blank=True)
+    reverse = models.BooleanField(default=True, help_text="whether it is asked from the number as well")
+    cue = models.CharField(max_length=120, blank=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="notes",
+        help_text="who made it for themselves; none for the bank’s own",
+    )
+    draft = models.BooleanField(default=False)
+    retired = models.BooleanField(default=False)
+    loaded_digest = models.CharField(max_length=64, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["topic__position", "position", "pk"]
 
     def __str__(self) -> str:
         return self.slug

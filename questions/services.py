@@ -15,7 +15,8 @@ from questions import grading, markup
 from questions.content import ARRAYS, QuestionFile, digest
 from questions.figures import BadFigure, Ran, resolve
 from questions.grading import Judgement
-from questions.models import Question
+from questions.models import Note, Question
+from questions.notes import NoteFile
 from questions.runs import draw, play
 from questions.standing import Standing, standings
 
@@ -106,11 +107,16 @@ def run_kept(slug: str, view_name: str, values: Mapping[str, Any]) -> Ran:
     return run_again(slug, view_name, tuple(sorted(values.items())))
 
 
-def document_of(question: Question) -> QuestionFile:
+def document_of(row: Question | Note) -> QuestionFile | NoteFile:
     """The row as the document that its file would hold."""
-    own = {item.name for item in fields(QuestionFile)} - {"topic", "check"}
-    held = {name: getattr(question, name) for name in own}
-    return QuestionFile(topic=question.topic.slug, check=question.checked, **held)
+    kind = NoteFile if isinstance(row, Note) else QuestionFile
+    held = {item.name: getattr(row, column_of(item.name)) for item in fields(kind) if item.name != "topic"}
+    return kind(topic=row.topic.slug, **held)
+
+
+def column_of(name: str) -> str:
+    """Where a row keeps a field of its document."""
+    return "checked" if name == "check" else name
 
 
 def pose(question: Question, seed: object = None) -> Posed:

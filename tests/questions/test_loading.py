@@ -212,7 +212,7 @@ def test_load_bank_reports_a_conflict_and_fails(folder: Path, monkeypatch: pytes
     bank = loading.read_bank(folder)
     monkeypatch.setattr(loading, "read_bank", lambda: bank)
     assert "loaves: create" in run("load_bank")
-    assert run("load_bank") == "1 questions, 1 unchanged\n"
+    assert run("load_bank") == "1 questions, 0 number cards, 1 unchanged\n"
     edit(catch="Edited.")
     assert "export_bank loaves" in run("load_bank")
     bank = replace(bank, questions={"loaves": document(catch="Changed.")})
@@ -225,11 +225,11 @@ def test_load_bank_reports_a_conflict_and_fails(folder: Path, monkeypatch: pytes
 
 def test_export_bank_writes_what_was_edited(folder: Path):
     load(folder)
-    assert run("export_bank", "--to", str(folder)) == "No question was edited or made in the admin.\n"
+    assert run("export_bank", "--to", str(folder)) == "Nothing was edited or made in the admin.\n"
     edit(catch="Edited.")
     run("export_bank", "--to", str(folder))
     assert "Edited." in (folder / "baking" / "loaves.md").read_text()
-    with pytest.raises(CommandError, match="There is no question buns"):
+    with pytest.raises(CommandError, match="There is no question or number card buns"):
         run("export_bank", "buns")
 
 

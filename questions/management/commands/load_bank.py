@@ -7,6 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 from questions import loading
 from questions.content import Act
 
+MOST_NAMED = 10
+
 
 class Command(BaseCommand):
     help = "Load the bank's files; an edit made in the admin is kept and reported, never overwritten."
@@ -20,19 +22,23 @@ class Command(BaseCommand):
             files = loading.read_bank()
         except loading.BadBank as bad:
             raise CommandError(f"Nothing was loaded. These files have faults:\n{bad}") from None
-        if unknown := set(options["take_file"]) - files.questions.keys():
+        if unknown := set(options["take_file"]) - files.documents.keys():
             raise CommandError(f"No file of the bank is named {', '.join(sorted(unknown))}.")
         acts = loading.load_bank(files, options["take_file"])
+        counted = Counter(acts.values())
         for slug, act in acts.items():
             if act is Act.KEEP_EDIT:
                 self.stdout.write(f"{slug}: edited in the admin; the edit is kept (export_bank {slug} writes its file)")
-            elif act not in (Act.NOTHING, Act.CONFLICT):
+            elif act not in (Act.NOTHING, Act.CONFLICT) and counted[act] <= MOST_NAMED:
                 self.stdout.write(f"{slug}: {act}")
-        counted = Counter(acts.values())
-        self.stdout.write(f"{len(files.questions)} questions, {counted[Act.NOTHING]} unchanged")
+        for act, count in counted.items():
+            if act not in (Act.NOTHING, Act.CONFLICT, Act.KEEP_EDIT) and count > MOST_NAMED:
+                self.stdout.write(f"{count} of them: {act}")
+        loaded = f"{len(files.questions)} questions, {len(files.notes)} number cards"
+        self.stdout.write(f"{loaded}, {counted[Act.NOTHING]} unchanged")
         if conflicts := [slug for slug, act in acts.items() if act is Act.CONFLICT]:
             raise CommandError("\n".join(
-                f"{slug}: conflict. The row was edited and {files.questions[slug].topic}/{slug}.md changed as well; "
+                f"{slug}: conflict. The row was edited and {files.path(slug)} changed as well; "
                 f"the row stays. Settle it with load_bank --take-file {slug}, or with export_bank {slug}."
                 for slug in conflicts
             ))
