@@ -1,4 +1,5 @@
 """Every address of the site: one include an app."""
+from django.contrib import admin
 from django.urls import include, path
 
 from drillapp import views
@@ -7,6 +8,7 @@ urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("keys/", views.keys_page, name="keys_page"),
     path("accounts/", include("accounts.urls")),
+    path("admin/", admin.site.urls),
     path("labs/", include("calculators.urls")),
     path("", include("flashcards.urls")),
 ]

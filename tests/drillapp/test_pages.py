@@ -20,7 +20,8 @@ OPEN_TO_STRANGERS = {
     "account_reset_password", "account_reset_password_done", "account_reset_password_from_key",
     "account_reset_password_from_key_done", "calculators:labs_page", "calculators:lab_page", "calculators:lab_json",
 }  # fmt: skip
-SAMPLE = {"pk": "1", "slug": "scheduler", "token": "none", "key": "none", "uidb36": "1"}
+SAMPLE = {"pk": "1", "slug": "scheduler", "token": "none", "key": "none", "uidb36": "1", "app_label": "questions"}
+SAMPLE |= {"object_id": "1", "content_type_id": "1", "url": "none"}
 
 
 def routes(resolver: URLResolver, prefix: str = "", space: str = "") -> Iterator[tuple[str, str]]:
@@ -29,7 +30,7 @@ def routes(resolver: URLResolver, prefix: str = "", space: str = "") -> Iterator
         varying = r"\(\?P<(\w+)>[^)]+\)|<\w+:(\w+)>"
         path = prefix + re.sub(varying, lambda match: SAMPLE[match[1] or match[2]], str(entry.pattern)).strip("^$")
         if isinstance(entry, URLPattern):
-            yield space + entry.name, path
+            yield space + (entry.name or path), path  # the admin has two that bear no name
         else:
             yield from routes(entry, path, f"{entry.namespace}:" if entry.namespace else space)
 
