@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from calculators.labs import budget_dial
 from calculators.labs import scheduler_picture as drawn
 from calculators.labs.base import Expected, Group, Lab, Preset, Shown, Switch, View
 from calculators.models import quantity, scheduler
@@ -233,7 +234,7 @@ LAB = Lab(
     views=(
         View(
             "steps", SchedulerForm, scheduler.simulate, picture=picture, predict=expected, summary=summary, tell=tell,
-            bulky=("pool",), aside="calculators/labs/_scheduler_requests.html",
+            bulky=("pool",), aside="calculators/labs/_scheduler_requests.html", title="Steps",
             presets=PRESETS,
             groups=(
                 Group("", (
@@ -249,5 +250,6 @@ LAB = Lab(
                 Group("Requests", ("requests", "shared_prefix_tokens")),
             ),
         ),
+        budget_dial.VIEW,
     ),
 )

@@ -64,8 +64,8 @@ def test_starting_values_make_the_shortest_address(lab: Lab, view: View) -> None
 def test_no_value_breaks_a_page(lab: Lab, view: View, text: str, client: Client) -> None:
     beside = ["step", "view", "ask", "said", "said_A", "score", "unknown"]
     for name in [*view.form.base_fields, *beside]:
-        assert client.get(f"/labs/{lab.slug}.json", {name: text}).status_code == 200, name
-    for given in (dict.fromkeys(view.form.base_fields, text), dict.fromkeys(beside, text)):
+        assert client.get(f"/labs/{lab.slug}.json", {"view": view.name, name: text}).status_code == 200, name
+    for given in (dict.fromkeys(view.form.base_fields, text) | {"view": view.name}, dict.fromkeys(beside, text)):
         for headers in ({}, HTMX):
             page = client.get(f"/labs/{lab.slug}", given, headers=headers)
             assert page.status_code == 200
@@ -75,7 +75,7 @@ def test_no_value_breaks_a_page(lab: Lab, view: View, text: str, client: Client)
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
 def test_a_fault_stands_beside_its_field_and_the_typed_text_stays(lab: Lab, view: View, client: Client) -> None:
     name = next(name for name, field in view.form.base_fields.items() if getattr(field, "min_value", None) is not None)
-    page = client.get(f"/labs/{lab.slug}", {name: "quite a lot"})
+    page = client.get(f"/labs/{lab.slug}", {"view": view.name, name: "quite a lot"})
     sentence = page.context["stage"].faults[name]
     assert re.match(r"Takes a (whole )?number from ", sentence)
     html = page.content.decode()
@@ -87,7 +87,7 @@ def test_a_fault_stands_beside_its_field_and_the_typed_text_stays(lab: Lab, view
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
 def test_htmx_keeps_the_last_good_picture_on_a_fault(lab: Lab, view: View, client: Client) -> None:
     name = next(name for name, field in view.form.base_fields.items() if getattr(field, "min_value", None) is not None)
-    response = client.get(f"/labs/{lab.slug}", {name: "x"}, headers=HTMX)
+    response = client.get(f"/labs/{lab.slug}", {"view": view.name, name: "x"}, headers=HTMX)
     assert response.status_code == 200
     assert response["HX-Reswap"] == "none"
     assert "HX-Push-Url" not in response
@@ -98,20 +98,21 @@ def test_htmx_keeps_the_last_good_picture_on_a_fault(lab: Lab, view: View, clien
 
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
 def test_the_fragment_is_what_the_page_holds(lab: Lab, view: View, client: Client) -> None:
-    page, fragment = client.get(f"/labs/{lab.slug}"), client.get(f"/labs/{lab.slug}", headers=HTMX)
+    address = lab.address(view, {})
+    page, fragment = client.get(address), client.get(address, headers=HTMX)
     assert page["Vary"].startswith("HX-Request, HX-History-Restore-Request")
-    assert fragment["HX-Push-Url"] == f"/labs/{lab.slug}"
+    assert fragment["HX-Push-Url"] == address
     assert b"<html" in page.content and b"<html" not in fragment.content
     for drawing in re.findall(r"<title>.*?</title>", fragment.content.decode())[:3]:
         assert drawing in page.content.decode()
-    restored = client.get(f"/labs/{lab.slug}", headers=HTMX | {"HX-History-Restore-Request": "true"})
+    restored = client.get(address, headers=HTMX | {"HX-History-Restore-Request": "true"})
     assert b"<html" in restored.content and "HX-Push-Url" not in restored
 
 
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
 def test_a_lab_embedded_in_another_page_leaves_its_address_alone(lab: Lab, view: View, client: Client) -> None:
     headers = HTMX | {"HX-Current-URL": "http://testserver/review/"}
-    fragment = client.get(f"/labs/{lab.slug}", headers=headers)
+    fragment = client.get(lab.address(view, {}), headers=headers)
     assert "HX-Push-Url" not in fragment
     assert b"hx-swap-oob" not in fragment.content and b'form="knobs"' not in fragment.content
     assert b'hx-target="#lab"' in fragment.content
@@ -122,10 +123,10 @@ def test_a_stranger_leaves_no_trace(
     lab: Lab, view: View, client: Client, django_assert_num_queries: CaptureQueriesContext
 ) -> None:
     with django_assert_num_queries(0):
-        fragment = client.get(f"/labs/{lab.slug}", headers=HTMX)
-        answer = client.get(f"/labs/{lab.slug}.json")
+        fragment = client.get(lab.address(view, {}), headers=HTMX)
+        answer = client.get(f"/labs/{lab.slug}.json", {"view": view.name})
     with django_assert_num_queries(1):  # the questions that the lab answers
-        page = client.get(f"/labs/{lab.slug}")
+        page = client.get(lab.address(view, {}))
     assert not (fragment.cookies or answer.cookies or page.cookies)
 
 
@@ -143,10 +144,10 @@ def test_json_and_the_command_give_one_answer(lab: Lab, view: View, client: Clie
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
 def test_json_and_the_command_name_one_fault(lab: Lab, view: View, client: Client) -> None:
     name = next(n for n, f in view.form.base_fields.items() if getattr(f, "min_value", None) is not None)
-    answer = client.get(f"/labs/{lab.slug}.json", {name: "x"}).json()
+    answer = client.get(f"/labs/{lab.slug}.json", {"view": view.name, name: "x"}).json()
     assert answer["result"] is None
     with pytest.raises(CommandError, match=re.escape(f"{name}: {answer['faults'][name]}")):
-        call_command("lab", lab.slug, "--set", f"{name}=x")
+        call_command("lab", lab.slug, "--view", view.name, "--set", f"{name}=x")
     with pytest.raises(Refusal, match=re.escape(answer["faults"][name])):
         view.run({name: "x"})
 
@@ -154,7 +155,7 @@ def test_json_and_the_command_name_one_fault(lab: Lab, view: View, client: Clien
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
 def test_the_command_prints_readable_lines(lab: Lab, view: View) -> None:
     out = StringIO()
-    call_command("lab", lab.slug, stdout=out)
+    call_command("lab", lab.slug, "--view", view.name, stdout=out)
     lines = out.getvalue().splitlines()
     assert len(lines) > 3 and "{" not in lines[-1]
 
