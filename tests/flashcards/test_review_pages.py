@@ -223,7 +223,7 @@ def test_a_wrong_map_suggests_again_whatever_is_ticked(as_ada: Client, trace: Ca
 def test_without_a_number_nothing_is_suggested_until_something_is_ticked(as_ada: Client, trace: Card):
     page = text(send(as_ada, "check", trace, aloud="1"))
     assert suggested(page) == ""
-    assert "Space" not in page.partition('id="grade-bar"')[2]
+    assert "Space" not in page.partition('id="grade"')[2]
 
 
 # The grade

@@ -37,6 +37,8 @@
       if (found.select) found.select();
     } else {
       found.click();
+      // What a key opens may lie below the window's edge.
+      if (found.matches("summary") && found.parentElement.open) found.scrollIntoView();
     }
   });
 })();

@@ -1,0 +1,292 @@
+"""The main job in a browser: start, look into the lab, commit, check, tick, grade, undo, reload, grade again."""
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from accounts import services as people
+from accounts.models import User
+from drillapp.settings import SITE_URL
+from flashcards import services
+from flashcards.models import Attempt, Card, Draft, Review
+from questions import loading
+
+Visit = Callable[..., Page]
+Check = Callable[[Page], None]
+# Recorded from vLLM 0.33.0's scheduler for the scenario of token-budget.
+ENGINE_MAP = {"A": "1", "B": "1", "C": "1", "D": "2,045"}
+OUT_LOUD = "I said it out loud"
+
+
+@pytest.fixture
+def learner(transactional_db: None, ada: User) -> User:
+    """Ada with the real bank in her deck."""
+    loading.load_bank(loading.read_bank())
+    services.ensure_cards(ada)
+    return ada
+
+
+def card_of(user: User, slug: str) -> Card:
+    return Card.objects.get(user=user, question__slug=slug)
+
+
+def address(card: Card) -> str:
+    return f"/review/?card={card.pk}&ordinal={card.next_ordinal}"
+
+
+def standing() -> list[tuple[str, int]]:
+    """The answers that stand, each with its grade."""
+    answers = Review.objects.answers().order_by("pk")
+    return list(answers.values_list("card__question__slug", "rating"))
+
+
+def fill_map(page: Page) -> None:
+    for name, tokens in ENGINE_MAP.items():
+        page.locator(f"#commit [name=said_{name}]").fill(tokens)
+
+
+def settled(page: Page) -> None:
+    """Wait until htmx has taken up what it put in, a few ms after it can be seen."""
+    expect(page.locator(".htmx-request, .htmx-added, .htmx-settling, .htmx-swapping")).to_have_count(0)
+
+
+def test_the_main_job(page: Page, learner: User, check_access: Check):
+    page.goto(people.signin_link(learner, timezone.now()).removeprefix(SITE_URL))
+    page.goto("/")
+    expect(page.get_by_role("heading", name="2 new.")).to_be_visible()
+    page.get_by_role("link", name="Start").click()
+
+    # The lab, set one step before the one asked about, stepped and stepped back; the address stays the review's.
+    page.locator(".lab-fold > summary").click()
+    lab = page.locator(".lab-fold #lab")
+    expect(lab.locator("#lab-jump")).to_have_value("1")
+    review_address = page.url
+    settled(page)
+    lab.locator("#lab-back").click()
+    expect(lab.locator("#lab-jump")).to_have_value("0")
+    settled(page)
+    lab.locator("#lab-step").click()
+    expect(lab.locator("#lab-jump")).to_have_value("1")
+    assert page.url == review_address
+
+    # Commit, check, tick: the grade follows.
+    fill_map(page)
+    expect(page.locator("#reading")).to_contain_text("{A: 1, B: 1, C: 1, D: 2,045}")
+    page.locator(".confidence label", has_text="90").click()
+    page.get_by_role("button", name="Check").first.click()
+    expect(page.get_by_text("6 of 6 right")).to_be_visible()
+    expect(page.locator(".grade.suggested")).to_contain_text("Good")
+    for tick in page.locator("[name=tick]").all()[:4]:
+        tick.check()
+    expect(page.locator("#tick-count")).to_have_text("4 of 7")
+    expect(page.locator(".grade.suggested")).to_contain_text("Hard")
+    check_access(page)
+
+    # Grade, undo, reload, grade again.
+    page.get_by_role("button", name="Hard").click()
+    expect(page.locator("#typed")).to_be_visible()
+    assert standing() == [("token-budget", 2)]
+    page.get_by_role("button", name="Undo Hard on token-budget").click()
+    expect(page.locator("#tick-count")).to_have_text("4 of 7")
+    assert standing() == []
+    page.reload()
+    expect(page.get_by_text("6 of 6 right")).to_be_visible()
+    expect(page.locator("#tick-count")).to_have_text("4 of 7")
+    page.get_by_role("button", name="Good").click()
+    expect(page.locator("#typed")).to_be_visible()
+    assert standing() == [("token-budget", 3)]
+
+    # The second question, to the end of the sitting.
+    page.locator("#typed").fill("0.25 s")
+    expect(page.locator("#reading")).to_contain_text("250 ms")
+    page.get_by_role("button", name="Check").first.click()
+    expect(page.locator(".mine .value")).to_have_text("250 ms")
+    page.get_by_role("button", name="Again").click()
+    expect(page.get_by_role("heading", name="Done for today: 2 answered.")).to_be_visible()
+    assert standing() == [("token-budget", 3), ("prefill-damage", 1)]
+    assert Review.objects.count() == 4
+
+
+def test_keys_alone_do_it(visit: Visit, learner: User):
+    page = visit(user=learner)
+    page.goto("/")
+    page.keyboard.press("Enter")
+    page.wait_for_url("/review/")
+    page.keyboard.press("l")
+    expect(page.locator(".lab-fold #lab-jump")).to_have_value("1")
+    settled(page)
+    page.keyboard.press(".")
+    expect(page.locator(".lab-fold #lab-jump")).to_have_value("2")
+    settled(page)
+    page.keyboard.press(",")
+    expect(page.locator(".lab-fold #lab-jump")).to_have_value("1")
+    page.keyboard.press("c")
+    for tokens in ENGINE_MAP.values():
+        page.keyboard.type(tokens)
+        page.keyboard.press("Tab")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("6 of 6 right")).to_be_visible()
+    page.keyboard.press("Space")
+    expect(page.locator("#typed")).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.get_by_text("6 of 6 right")).to_be_visible()
+    page.keyboard.press("2")
+    expect(page.locator("#typed")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("Only what you put off is left.")).to_be_visible()
+    assert standing() == [("token-budget", 2)]
+
+
+def test_without_javascript_it_all_works(visit: Visit, learner: User):
+    page = visit(user=learner, javascript=False)
+    page.goto("/")
+    page.get_by_role("link", name="Start").click()
+    fill_map(page)
+    page.get_by_role("button", name="Check", exact=False).first.click()
+    expect(page.get_by_text("6 of 6 right")).to_be_visible()
+    expect(page.get_by_text("from the map alone")).to_be_visible()
+    page.locator("[name=tick]").first.check()
+    page.get_by_role("button", name="Count my ticks").click()
+    expect(page.locator("#tick-count")).to_have_text("1 of 7")
+    expect(page.locator(".grade.suggested")).to_contain_text("Again")
+    page.get_by_role("button", name="Hard").click()
+    expect(page.locator("#typed")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("6 of 6 right")).to_be_visible()
+    page.reload()
+    page.get_by_role("button", name="Good").click()
+    expect(page.locator("#typed")).to_be_visible()
+    assert standing() == [("token-budget", 3)]
+
+    # What is typed goes along to the lab and is there again.
+    page.locator("#typed").fill("0.3 s")
+    page.locator(".lab-fold > summary").click()
+    page.get_by_role("button", name="Keep my draft and open the lab").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("long prompt")
+    page.goto("/review/")
+    expect(page.locator("#typed")).to_have_value("0.3 s")
+
+
+def test_a_double_click_is_one_grade(visit: Visit, learner: User):
+    page = visit(user=learner)
+    page.goto("/review/")
+    page.get_by_role("button", name=OUT_LOUD).click()
+    page.locator(".grade", has_text="Good").dblclick()
+    expect(page.locator("#typed")).to_be_visible()
+    assert standing() == [("token-budget", 3)]
+
+
+def test_two_tabs_record_one_grade_and_the_second_is_told(visit: Visit, learner: User):
+    first = visit(user=learner)
+    first.goto("/review/")
+    first.get_by_role("button", name=OUT_LOUD).click()
+    second = visit(user=learner)
+    second.goto("/review/")
+    expect(second.locator(".grade", has_text="Good")).to_be_visible()
+    first.locator(".grade", has_text="Good").click()
+    expect(first.locator("#typed")).to_be_visible()
+    second.locator(".grade", has_text="Again").click()
+    expect(second.get_by_text("Answered in another tab. Nothing was recorded twice")).to_be_visible()
+    expect(second.locator("#typed")).to_be_visible()
+    assert standing() == [("token-budget", 3)]
+
+
+def test_back_to_a_graded_card_is_told_and_moved_on(visit: Visit, learner: User):
+    page = visit(user=learner)
+    page.goto(address(card_of(learner, "token-budget")))
+    graded = page.url
+    page.get_by_role("button", name=OUT_LOUD).click()
+    page.locator(".grade", has_text="Easy").click()
+    expect(page.locator("#typed")).to_be_visible()
+    page.goto(graded)
+    expect(page.get_by_text("Answered in another tab.")).to_be_visible()
+    expect(page.locator("#typed")).to_be_visible()
+
+
+def test_what_is_typed_survives_a_reload_and_another_window(visit: Visit, learner: User):
+    size = card_of(learner, "prefill-damage")
+    page = visit(user=learner)
+    page.goto(address(size))
+    with page.expect_response("**/draft/"):
+        page.locator("#typed").press_sequentially("640 ms")
+    expect(page.locator("#reading")).to_contain_text("read as 640 ms")
+    page.reload()
+    expect(page.locator("#typed")).to_have_value("640 ms")
+    other = visit(user=learner)
+    other.goto(address(size))
+    expect(other.locator("#typed")).to_have_value("640 ms")
+
+
+def test_later_pressed_while_typing_loses_nothing(visit: Visit, learner: User):
+    size = card_of(learner, "prefill-damage")
+    page = visit(user=learner)
+    page.goto(address(size))
+    page.locator("#typed").type("0.9")
+    page.keyboard.press("Escape")
+    expect(page.locator("#commit [name=said_A]")).to_be_visible()
+    assert Draft.objects.get(card=size).typed == "0.9"
+
+
+def test_a_fault_keeps_what_was_typed_beside_its_sentence(visit: Visit, learner: User, check_access: Check):
+    page = visit(user=learner)
+    page.goto(address(card_of(learner, "prefill-damage")))
+    page.locator("#typed").fill("31.5 GiB")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".fault")).to_contain_text("GiB is a size; this asks for a time")
+    expect(page.locator("#typed")).to_have_value("31.5 GiB")
+    assert not Attempt.objects.exists()
+    check_access(page)
+
+
+def test_focus_and_the_live_region_follow_the_card(visit: Visit, learner: User):
+    page = visit(user=learner)
+    page.goto("/review/")
+    page.get_by_role("button", name=OUT_LOUD).click()
+    expect(page.locator("h1")).to_be_focused()
+    page.locator(".grade", has_text="Good").click()
+    expect(page.get_by_role("status").first).to_contain_text("Recorded: Good.")
+    expect(page.locator("h1")).to_be_focused()
+
+
+@pytest.mark.parametrize(("dark", "phone"), [(False, False), (True, False), (False, True)])
+def test_axe_finds_nothing_on_any_page(visit: Visit, learner: User, check_access: Check, dark: bool, phone: bool):
+    page = visit(user=learner, dark=dark, phone=phone)
+    for path in ("/", "/settings/"):
+        page.goto(path)
+        check_access(page)
+    for slug in ("token-budget", "prefill-damage"):
+        page.goto(address(card_of(learner, slug)))
+        page.locator(".lab-fold > summary").click()
+        expect(page.locator("#lab")).to_be_visible()
+        check_access(page)
+        page.get_by_role("button", name=OUT_LOUD).click()
+        expect(page.locator("#grade")).to_be_visible()
+        for fold in page.locator(".fold:not(.lab-fold) > summary").all():
+            fold.click()
+        check_access(page)
+        page.locator(".grade", has_text="Again").click()
+        expect(page.locator("#grade")).to_be_hidden()
+    page.goto("/")
+    check_access(page)
+
+
+def test_a_phone_never_scrolls_sideways(visit: Visit, learner: User):
+    page = visit(user=learner, phone=True, viewport={"width": 360, "height": 740})
+
+    def fits() -> bool:
+        return page.evaluate("document.documentElement.scrollWidth <= 360")
+
+    for path in ("/", "/settings/"):
+        page.goto(path)
+        assert fits(), path
+    for slug in ("token-budget", "prefill-damage"):
+        page.goto(address(card_of(learner, slug)))
+        page.locator(".lab-fold > summary").click()
+        expect(page.locator("#lab")).to_be_visible()
+        assert fits(), slug
+        page.get_by_role("button", name=OUT_LOUD).click()
+        expect(page.locator("#grade")).to_be_visible()
+        for fold in page.locator(".fold:not(.lab-fold) > summary").all():
+            fold.click()
+        assert fits(), f"{slug}, answered"
