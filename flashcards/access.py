@@ -7,4 +7,5 @@ from flashcards.models import Card
 
 def card_for(user: User, pk: int) -> Card:
     """This person's card; any other is unknown (404)."""
-    return get_object_or_404(Card.objects.select_related("question__topic", "user__profile"), pk=pk, user=user)
+    cards = Card.objects.select_related("question__topic", "note__topic", "user__profile")
+    return get_object_or_404(cards, pk=pk, user=user)

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from flashcards.memory import Due, Memory
-from questions.models import Question
+from questions.models import Note, Question
 
 
 class Rating(models.IntegerChoices):
@@ -21,6 +21,13 @@ class State(models.TextChoices):
     LEARNING = "learning"
     REVIEW = "review"
     RELEARNING = "relearning"
+
+
+class Direction(models.TextChoices):
+    """Which side of a number card is asked from; a question has one side only, the forward one."""
+
+    FORWARD = "forward", "meaning to number"
+    REVERSE = "reverse", "number to meaning"
 
 
 class AppendOnlyQuerySet(models.QuerySet):
@@ -49,10 +56,13 @@ class AppendOnly(models.Model):
 
 
 class Card(models.Model):
-    """One question as one person knows it; everything but its owner and question can be rebuilt from its log."""
+    """One question, or one direction of a number card, as one person knows it; everything but whose it is and what it
+    asks can be rebuilt from its log."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="cards")
-    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="cards")
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, null=True, related_name="cards")
+    note = models.ForeignKey(Note, on_delete=models.RESTRICT, null=True, related_name="cards")
+    direction = models.CharField(max_length=7, choices=Direction, default=Direction.FORWARD)
     log_length = models.PositiveIntegerField(default=0)
     answers = models.PositiveIntegerField(default=0, help_text="standing ones: without what was undone")
     lapses = models.PositiveIntegerField(default=0)
@@ -72,11 +82,29 @@ class Card(models.Model):
     DERIVED = ("log_length", *MEMORY, "due_day", "due_at")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["user", "question"], name="one_card_for_each_question")]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "question"], name="one_card_for_each_question"),
+            models.UniqueConstraint(fields=["user", "note", "direction"], name="one_card_for_each_side_of_a_note"),
+            models.CheckConstraint(
+                condition=Q(question__isnull=False, note__isnull=True, direction=Direction.FORWARD)
+                | Q(question__isnull=True, note__isnull=False),
+                name="a_card_asks_one_thing",
+            ),
+        ]
         indexes = [models.Index(fields=["user", "due_day"])]
 
     def __str__(self) -> str:
-        return f"{self.question} of {self.user}"
+        return f"{self.item} of {self.user}"
+
+    @property
+    def item(self) -> Question | Note:
+        """What the card asks: its question, or its number card."""
+        return self.note if self.note_id else self.question
+
+    @property
+    def kind(self) -> str:
+        """The question's kind, or "number"."""
+        return "number" if self.note_id else self.question.kind
 
     @property
     def next_ordinal(self) -> int:

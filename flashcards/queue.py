@@ -1,4 +1,5 @@
 """What comes next: the offer on each button, the plan of a person's day, the next card."""
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -8,13 +9,15 @@ from statistics import median
 from accounts.models import Profile, User
 from flashcards import memory, spread
 from flashcards.memory import DEFAULT_PARAMETERS, Due, Memory, Rules
-from flashcards.models import Attempt, Card, Rating, Review, State
+from flashcards.models import Attempt, Card, Direction, Rating, Review, State
+from flashcards.siblings import Siblings, waiting_words
 from flashcards.study_day import end_of, start_of, study_day
 
 LEARN_AHEAD = timedelta(minutes=20)
 FORECAST_DAYS = 14
 STEP_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 PACE_ATTEMPTS = 200  # the latest ones: a pace changes
+NUMBER_SECONDS = 12  # for a number card, until this person's own pace is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,9 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Cards that the day's limits keep back, and the words that say so: "3 new past today's limit of 2"."""
+    """Cards that the day keeps back, and the words that say so: "3 new questions past today's limit of 2"."""
 
-    kind: str  # "new" or "reviews"
+    kind: str  # "new questions", "new numbers", "reviews" or "siblings"
     count: int
     words: str
 
@@ -86,14 +89,19 @@ class Day:
 
 # The offer
 
-def rules(profile: Profile) -> Rules:
-    """How a person's questions are scheduled."""
+def rules(profile: Profile, card: Card) -> Rules:
+    """How a person's card is scheduled; questions and number cards have learning steps of their own."""
     return Rules(
-        parameters=tuple(profile.fsrs_parameters) or DEFAULT_PARAMETERS,
+        parameters=parameters(profile),
         desired_retention=profile.desired_retention,
-        learning_steps=waits(profile.question_steps),
+        learning_steps=waits(profile.number_steps if card.note_id else profile.question_steps),
         relearning_steps=waits(profile.relearning_steps),
     )
+
+
+def parameters(profile: Profile) -> tuple[float, ...]:
+    """The FSRS parameters that a person's cards are scheduled with."""
+    return tuple(profile.fsrs_parameters) or DEFAULT_PARAMETERS
 
 
 def waits(steps: str) -> tuple[timedelta, ...]:
@@ -106,7 +114,7 @@ def offer(card: Card, ordinal: int, now: datetime, profile: Profile) -> dict[Rat
 
     It is worked out before a button is shown and again, by the same rules, when it is pressed.
     """
-    day, by = study_day(now, profile.zone, profile.day_start), rules(profile)
+    day, by = study_day(now, profile.zone, profile.day_start), rules(profile, card)
     after = memory.preview(card.memory, at=now, study_day=day, rules=by)
     last = max(day, card.last_day or day) + timedelta(days=by.maximum_interval)
     due_days = spread.strictly({rating: due.day for rating, (_, due) in after.items() if rating > 1 and due.day}, last)
@@ -134,51 +142,64 @@ def label(wait: timedelta) -> str:
 
 # The day
 
-def plan(user: User, now: datetime) -> Plan:
-    """What is left of the study day that holds `now`.
+def plan(user: User, now: datetime, only: str = "") -> Plan:
+    """What is left of the study day that holds `now`, or of its number cards alone (`only` is then "numbers").
 
     Learning steps come first, then reviews with the new cards spread evenly among them. Limits count what the log says
-    was done on this study day. A step due within 20 minutes comes early when nothing else is left.
+    was done on this study day. Of a number card's two directions one comes up, the other waits for a later day. A step
+    due within 20 minutes comes early when nothing else is left.
     """
     profile = user.profile
     day = study_day(now, profile.zone, profile.day_start)
     cards = _cards(user, day)
-    reviews_done, new_done = _done(user, day)
-    parameters = rules(profile).parameters
-    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters) for card in cards}
-
-    due = [card for card in cards if card.state == State.REVIEW and card.due_day <= day]
-    review_room = max(profile.reviews_per_day - reviews_done, 0)
-    backlog = len(due) > review_room or any(card.due_day < day for card in due)
-    due.sort(key=lambda card: (recall[card.pk], card.pk) if backlog else (card.due_day, card.pk))
-
-    due_today, due_held = due[:review_room], due[review_room:]
-
-    new = [card for card in cards if card.state == State.NEW and not card.question.retired and not card.question.draft]
-    new_room = max(profile.new_questions_per_day - new_done, 0)
-    new_today, new_held = new[:new_room], new[new_room:]
+    done, answered = _done(user, day)
+    siblings = Siblings(answered)
+    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters(profile)) for card in cards}
 
     steps = sorted((card for card in cards if card.due_at), key=lambda card: (card.due_at, card.pk))
-    rest = spread.interleave(due_today, new_today, reviews_done=reviews_done, new_done=new_done)
-    learning = [card for card in steps if card.due_at <= now]
+    of_today = [card for card in steps if study_day(card.due_at, profile.zone, profile.day_start) <= day]
+    of_today, waiting = siblings.sort_out(of_today)
+
+    due = [card for card in cards if card.state == State.REVIEW and card.due_day <= day]
+    review_room = max(profile.reviews_per_day - done["reviews"], 0)
+    backlog = len(due) > review_room or any(card.due_day < day for card in due)
+    due.sort(key=lambda card: (recall[card.pk], card.pk) if backlog else (card.due_day, card.pk))
+    due, kept = siblings.sort_out(due)
+    due_today, due_held = due[:review_room], due[review_room:]
+
+    new = {True: [], False: []}  # by whether it is a number card
+    for card in cards:
+        if card.state == State.NEW and _may_begin(card):
+            new[card.note_id is not None].append(card)
+    numbers, number_waits, numbers_held = _introduced(
+        new[True], max(profile.new_numbers_per_day - done["new numbers"], 0), siblings)
+    questions, _, questions_held = _introduced(
+        new[False], max(profile.new_questions_per_day - done["new questions"], 0), siblings)
+    new_today = spread.interleave(
+        numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
+
+    rest = spread.interleave(
+        due_today, new_today, reviews_done=done["reviews"], new_done=done["new numbers"] + done["new questions"])
+    learning = [card for card in of_today if card.due_at <= now]
+    if only == "numbers":
+        learning, rest, steps = ([card for card in part if card.note_id] for part in (learning, rest, steps))
     if not learning and not rest:
-        learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD]
+        learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD and siblings.gives(card)]
     held_back = [
-        *_held("new", "new", len(new_held), profile.new_questions_per_day),
-        *_held("reviews", "review" if len(due_held) == 1 else "reviews", len(due_held), profile.reviews_per_day),
+        *_held("new questions", len(questions_held), profile.new_questions_per_day),
+        *_held("new numbers", len(numbers_held), profile.new_numbers_per_day),
+        *_held("reviews", len(due_held), profile.reviews_per_day),
+        *_held_by_siblings([*waiting, *kept, *number_waits]),
     ]
     order = "lowest predicted recall first" if backlog else "in the order they fell due"
     return Plan(day, cards, learning, due_today, new_today, learning + rest, recall, held_back, order)
 
 
-def today(user: User, now: datetime) -> Day:
+def today(user: User, now: datetime, only: str = "") -> Day:
     """The study day that holds `now`: what is left of it, how long it should take, and the days ahead."""
-    profile, left = user.profile, plan(user, now)
+    profile, left = user.profile, plan(user, now, only)
     pace = _pace(user)
-    line = [
-        Place(card, left.recall[card.pk], pace.get(card.question.kind, card.question.minutes * 60))
-        for card in left.line
-    ]
+    line = [Place(card, left.recall[card.pk], pace.get(card.kind) or _stated_seconds(card)) for card in left.line]
     answered = Review.objects.filter(card__user=user).answers()
     days = answered.order_by("-study_day").values_list("study_day", flat=True).distinct()
     streak, studied_today = _streak(days, left.study_day)
@@ -200,12 +221,12 @@ def today(user: User, now: datetime) -> Day:
     )
 
 
-def next_card(user: User, now: datetime, later: Sequence[int] = ()) -> Card | None:
-    """The card to show now, or None when the day is done.
+def next_card(user: User, now: datetime, later: Sequence[int] = (), only: str = "") -> Card | None:
+    """The card to show now, or None when the day, or what it has of number cards, is done.
 
     A card whose answer was just undone comes first; those put off (`later`, pks, in the order they were) come last.
     """
-    left = plan(user, now)
+    left = plan(user, now, only)
     line = left.line
     if (undone := _just_undone(user)) is not None:
         line = [card for card in left.cards if card.pk == undone] + [card for card in line if card.pk != undone]
@@ -214,20 +235,57 @@ def next_card(user: User, now: datetime, later: Sequence[int] = ()) -> Card | No
 
 
 def _cards(user: User, day: date) -> list[Card]:
-    """All that may come up, in the bank's order: neither suspended nor buried beyond the day."""
+    """All that may come up, neither suspended nor buried beyond the day: forward before reverse, else in the bank's
+    order."""
     cards = Card.objects.filter(user=user, suspended=False).exclude(buried_until__gt=day)
-    in_order = cards.order_by("question__topic__position", "question__position", "pk")
-    return list(in_order.select_related("question__topic"))
+    return sorted(cards.select_related("question__topic", "note__topic"), key=_bank_order)
 
 
-def _held(kind: str, noun: str, count: int, limit: int) -> list[Held]:
+def _bank_order(card: Card) -> tuple:
+    return card.direction == Direction.REVERSE, card.item.topic.position, card.item.position, card.pk
+
+
+def _may_begin(card: Card) -> bool:
+    """Whether the bank still offers it to who has not begun it."""
+    item = card.item
+    return not (item.retired or item.draft) and (card.direction == Direction.FORWARD or item.reverse)
+
+
+def _introduced(cards: Iterable[Card], room: int, siblings: Siblings) -> tuple[list[Card], list[Card], list[Card]]:
+    """The new cards in three: those that begin today, those that a sibling keeps back, and those past the limit."""
+    begun: list[Card] = []
+    waiting: list[Card] = []
+    held: list[Card] = []
+    for card in cards:
+        begins = len(begun) < room and siblings.gives(card)
+        (begun if begins else waiting if len(begun) < room else held).append(card)
+    return begun, waiting, held
+
+
+def _held(kind: str, count: int, limit: int) -> list[Held]:
+    noun = kind.removesuffix("s") if count == 1 else kind
     return [Held(kind, count, f"{count} {noun} past today’s limit of {limit}")] if count else []
 
 
-def _done(user: User, day: date) -> tuple[int, int]:
-    """How many reviews and how many new cards the study day has seen, by the log."""
-    found = list(Review.objects.filter(card__user=user, study_day=day).answers().values_list("was", flat=True))
-    return found.count(State.REVIEW), found.count(State.NEW)
+def _held_by_siblings(cards: Sequence[Card]) -> list[Held]:
+    words = waiting_words(card.item.slug for card in cards) if cards else ""
+    return [Held("siblings", len(cards), words)] if cards else []
+
+
+def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
+    """What the study day has seen, by the log: how many reviews, new questions and new numbers, and of each note that
+    was answered the card that was, {note: card}."""
+    done: Counter = Counter()
+    answered: dict[int, int] = {}
+    seen = Review.objects.filter(card__user=user, study_day=day).answers().order_by("pk")
+    for was, note, card in seen.values_list("was", "card__note", "card"):
+        if was == State.REVIEW:
+            done["reviews"] += 1
+        elif was == State.NEW:
+            done["new numbers" if note else "new questions"] += 1
+        if note:
+            answered[note] = card
+    return done, answered
 
 
 def _just_undone(user: User) -> int | None:
@@ -237,12 +295,17 @@ def _just_undone(user: User) -> int | None:
 
 
 def _pace(user: User) -> dict[str, int]:
-    """The median seconds that this person takes, from first look to grade, by kind of question."""
+    """The median seconds that this person takes, from first look to grade, by kind of card."""
     latest = Attempt.objects.filter(card__user=user, kind=Attempt.Kind.GRADE).order_by("-pk")
     taken: dict[str, list[int]] = {}
     for kind, seconds in latest.values_list("card__question__kind", "seconds")[:PACE_ATTEMPTS]:
-        taken.setdefault(kind, []).append(seconds)
+        taken.setdefault(kind or "number", []).append(seconds)
     return {kind: round(median(seconds)) for kind, seconds in taken.items()}
+
+
+def _stated_seconds(card: Card) -> int:
+    """How long a card should take whoever answers it."""
+    return NUMBER_SECONDS if card.note_id else card.question.minutes * 60
 
 
 def _due_days(left: Plan, profile: Profile) -> Iterator[date]:

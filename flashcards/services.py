@@ -97,7 +97,7 @@ def answer_card(
 def last_action(user: User) -> Review | None:
     """What an undo would take back: the person's latest action that stands, on any card and of any age."""
     actions = Review.objects.filter(card__user=user).standing()
-    return actions.select_related("card__question").order_by("-pk").first()
+    return actions.select_related("card__question", "card__note").order_by("-pk").first()
 
 
 @transaction.atomic
@@ -115,7 +115,7 @@ def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     if named is None or named.pk != review_pk:
         return None
     row = Review(card=card, ordinal=card.next_ordinal, kind=Review.Kind.UNDO, names=named, at=now, was=card.state)
-    remembered, due = memory.replay([*card.reviews.order_by("ordinal"), row], queue.rules(card.user.profile).parameters)
+    remembered, due = memory.replay([*card.reviews.order_by("ordinal"), row], queue.parameters(card.user.profile))
     for name, value in {**_place(card, now), **remembered.columns(), "due_day": due.day, "due_at": due.at}.items():
         setattr(row, name, value)
     row.save()
@@ -134,7 +134,7 @@ def rebuild_card(card: Card, *, write: bool) -> str:
     card = _locked(card)
     stored = {name: getattr(card, name) for name in Card.DERIVED}
     rows = list(card.reviews.order_by("ordinal"))
-    remembered, due = memory.replay(rows, queue.rules(card.user.profile).parameters)
+    remembered, due = memory.replay(rows, queue.parameters(card.user.profile))
     card.take(remembered, due, log_length=rows[-1].ordinal if rows else 0)
     differing = [name for name in Card.DERIVED if getattr(card, name) != stored[name]]
     if differing and write:
@@ -144,7 +144,7 @@ def rebuild_card(card: Card, *, write: bool) -> str:
 
 def _locked(card: Card) -> Card:
     """The card as it is now, held until the transaction ends."""
-    cards = Card.objects.select_for_update(of=("self",)).select_related("question", "user__profile")
+    cards = Card.objects.select_for_update(of=("self",)).select_related("question", "note", "user__profile")
     return cards.get(pk=card.pk)
 
 

@@ -165,7 +165,7 @@ def test_new_ones_past_the_limit_are_held_back_and_said(deal: Callable[[int], li
     set_profile(ada, new_questions_per_day=2)
     day = queue.today(ada, NOON)
     assert numbers(day.new_today) == [1, 2]
-    assert [held.words for held in day.held_back] == ["3 new past today’s limit of 2"]
+    assert [held.words for held in day.held_back] == ["3 new questions past today’s limit of 2"]
 
 
 def test_what_was_done_today_counts_against_the_limit_until_it_is_undone(

@@ -39,7 +39,7 @@ def test_a_first_visit_says_what_is_new_and_how_it_goes(as_ada: Client, ada: Use
     write_questions(3)
     page = text(as_ada.get(reverse("flashcards:today")))
     assert "2 new. About 6 minutes." in page  # two of three: the limit; three minutes each, as the questions say
-    assert "Held back: 1 new past today’s limit of 2." in page
+    assert "Held back: 1 new question past today’s limit of 2." in page
     assert "Only then does it show the staff answer" in page
     assert "next 14 days" not in page
     assert "in a row" not in page

@@ -1,0 +1,37 @@
+"""The two directions of a number card never come up on one study day: whichever is first has it, the other waits."""
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+MOST_NAMED = 3
+
+
+class Sided(Protocol):
+    pk: int
+    note_id: int | None
+
+
+class Siblings:
+    """Which card of each note has the day; `answered` says it for those that the day has seen, {note: card}."""
+
+    def __init__(self, answered: Mapping[int, int]) -> None:
+        self._up = dict(answered)
+
+    def gives(self, card: Sided) -> bool:
+        """Whether the card may come up today. The first of a note that asks gets the day, so ask in order."""
+        return card.note_id is None or self._up.setdefault(card.note_id, card.pk) == card.pk
+
+    def sort_out(self, cards: Iterable[Sided]) -> tuple[list, list]:
+        """The cards in order in two lists: those that may come up, and those whose sibling has the day."""
+        up, waiting = [], []
+        for card in cards:
+            (up if self.gives(card) else waiting).append(card)
+        return up, waiting
+
+
+def waiting_words(slugs: Iterable[str]) -> str:
+    """Which cards wait for their sibling: "kv-70b, whose sibling is up today"; many are counted."""
+    names = sorted(set(slugs))
+    shown, more = names[:MOST_NAMED], len(names) - MOST_NAMED
+    whose = "whose sibling is" if len(names) == 1 else "whose siblings are"
+    last = f"{more} more" if more > 0 else shown.pop() if len(shown) > 1 else ""
+    return f"{', '.join(shown)}{f' and {last}' if last else ''}, {whose} up today"
