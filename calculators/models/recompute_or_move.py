@@ -228,7 +228,7 @@ def lines_of(result: RecomputeOrMove, rig: Machine, hit: int, move: Move) -> tup
     twice, megabytes = "2 × " * (move.trips == 2), Line("", "", result.kv_bytes / 1e6).figure
     lines = [
         Line("recompute a token", f"2 × {parameters} / {flop}", result.linear_us_per_token, "µs"),
-        Line("break-even, one way", f"{result.kv_bytes_per_token:,} B / {result.linear_us_per_token:.3g} µs",
+        Line("break-even", f"{result.kv_bytes_per_token:,} B / {result.linear_us_per_token:.3g} µs",
              result.break_even_gb_per_s, "GB/s", total=True),
     ]
     if result.break_even_copy_bytes is not None:
