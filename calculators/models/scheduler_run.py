@@ -193,8 +193,8 @@ class Victim:
 
     `known_tokens` are prompt and outputs, which it keeps; `lost_tokens` of them were computed. `overwritten` counts its
     freed blocks that others took before it was back, by step. The last five are None when it never resumes:
-    `stall_steps` gave it nothing, `hit_tokens` were found in the cache, `resume_tokens` computed in the step that
-    resumes it, and `recomputed_tokens` are all that it computes a second time.
+    `stall_steps` gave it nothing, `hit_tokens` were found in the cache, `resuming_step_tokens` computed in the step
+    that resumes it, and `recomputed_tokens` are all that it computes a second time.
     """
 
     id: str
@@ -207,7 +207,7 @@ class Victim:
     resumed_step: int | None = None
     stall_steps: int | None = None
     hit_tokens: int | None = None
-    resume_tokens: int | None = None
+    resuming_step_tokens: int | None = None
     recomputed_tokens: int | None = None
 
     @property
@@ -287,7 +287,7 @@ class Run:
             victim = Victim(id, step.step, asked_by, len(freed), before.after.tokens[id], lost, overwritten)
             yield replace(
                 victim, resumed_step=back.step, stall_steps=back.step - step.step, hit_tokens=back.prefix_hit[id],
-                resume_tokens=back.tokens[id], recomputed_tokens=max(lost - back.prefix_hit[id], 0),
+                resuming_step_tokens=back.tokens[id], recomputed_tokens=max(lost - back.prefix_hit[id], 0),
             ) if back else victim
 
     def state_of(self, request_id: str, step: int) -> str:

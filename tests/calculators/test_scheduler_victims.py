@@ -26,14 +26,14 @@ def test_the_last_admitted_pays_when_the_pool_is_used_up() -> None:
     """At step 65 all three hold 8 blocks; P and Q need a 9th there and a 10th 16 steps later."""
     assert three().victims == (Victim(
         "R", 65, "P", freed_blocks=8, known_tokens=129, lost_tokens=128, overwritten={65: 2, 81: 2}, resumed_step=96,
-        stall_steps=31, hit_tokens=64, resume_tokens=65, recomputed_tokens=64,
+        stall_steps=31, hit_tokens=64, resuming_step_tokens=65, recomputed_tokens=64,
     ),)
     assert three().victims[0].surviving_blocks == 4
 
 
 def test_without_caching_everything_is_computed_again() -> None:
     (victim,) = three(enable_prefix_caching=False).victims
-    assert (victim.hit_tokens, victim.resume_tokens, victim.recomputed_tokens) == (0, 129, 128)
+    assert (victim.hit_tokens, victim.resuming_step_tokens, victim.recomputed_tokens) == (0, 129, 128)
 
 
 @pytest.mark.parametrize("caching", [True, False])
@@ -42,7 +42,7 @@ def test_a_smaller_pool_leaves_nothing_to_hit(caching: bool) -> None:
     (victim,) = three(usable_blocks=20, enable_prefix_caching=caching).victims
     assert (victim.id, victim.asked_by, victim.step, victim.resumed_step) == ("R", "R", 33, 96)
     assert (victim.freed_blocks, victim.overwritten, victim.surviving_blocks) == (6, {49: 2, 65: 2, 81: 2}, 0)
-    assert (victim.hit_tokens, victim.recomputed_tokens, victim.resume_tokens) == (0, 96, 97)
+    assert (victim.hit_tokens, victim.recomputed_tokens, victim.resuming_step_tokens) == (0, 96, 97)
 
 
 def test_a_watermark_changes_nothing_when_all_came_in_while_the_pool_was_half_empty() -> None:
