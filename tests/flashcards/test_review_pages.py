@@ -194,7 +194,7 @@ def test_an_outline_stands_beside_the_staff_answer(as_ada: Client, outline: Card
 
 def suggested(page: str) -> str:
     """The grade that Space takes, empty without one."""
-    return page.partition("takes <b>")[2].partition("</b>")[0]
+    return page.partition("takes</span> <b>")[2].partition("</b>")[0]
 
 
 def test_an_untouched_rubric_leaves_the_suggestion_to_the_number(as_ada: Client, trace: Card):
