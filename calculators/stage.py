@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from calculators.labs.base import Group, Lab, Preset, Shown, View, faults
-from calculators.labs.commit import Scored, Slot, Verdict, score, slots, weigh
+from calculators.labs.commit import Scored, Slot, Verdict, judge, score, slots, weigh
 from calculators.models import quantity
 from calculators.models.base import Refusal
 
@@ -118,10 +118,11 @@ def stage_of(lab: Lab, given: Mapping[str, str]) -> Stage:
     def at(step: int, **more: str | None) -> str:
         return lab.address(view, shown.inputs, step=step or None, **kept | more)
 
+    held = asks_first and verdict is None and not view.ask.choices
     ahead = shown.step < shown.last_step
     return Stage(
         lab=lab, view=view, knobs=knobs_of(view, form, values), faults=faults(form), instead=instead,
-        shown=None if asks_first and verdict is None else view.drawn(shown, said_map or said),
+        shown=None if held else view.drawn(shown, said_map or said),
         summary=view.summary(shown.inputs),
         presets=tuple(preset_link(lab, view, preset, values) for preset in view.presets),
         views=tuple(Link(other.title or other.name, lab.address(other, {}), "", other is view) for other in lab.views),
@@ -144,10 +145,14 @@ def shown_for(view: View, form: forms.Form, step: str | None) -> tuple[Shown, st
     return view.show(view.bind(preset.values), step), preset.name
 
 
-def read_said(view: View, result: Any, text: str) -> tuple[float | None, Verdict | None, str]:
-    """A calculator's committed number in the ask's unit, its verdict, and the sentence when it can't be read."""
+def read_said(view: View, result: Any, text: str) -> tuple[float | str | None, Verdict | None, str]:
+    """What a calculator's reader committed (a number in the ask's unit, or a choice), its verdict, or what is wrong."""
     if view.ask is None or not text:
         return None, None, ""
+    if view.ask.choices:
+        if text not in dict(view.ask.choices):
+            return None, None, f"Takes one of: {', '.join(label for _, label in view.ask.choices)}."
+        return text, judge(view.ask, result, text), ""
     try:
         said = quantity.read(text, view.ask.unit).value
     except Refusal as refusal:

@@ -37,11 +37,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a calculator asks the reader to commit before it shows its result: a figure of the result, and its unit."""
+    """What a calculator asks the reader to commit before it shows its result: a figure of the result, and its unit.
+
+    With `choices` the reader names one of them, reading it off the result, which is then not held back.
+    """
 
     figure: str
     label: str
-    unit: str
+    unit: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

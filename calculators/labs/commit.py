@@ -54,6 +54,14 @@ def weigh(ask: Ask, result: Any, said: float) -> Verdict:
     return Verdict(quantity.say(said, ask.unit, 4), quantity.say(expected, ask.unit), off, slip)
 
 
+def judge(ask: Ask, result: Any, said: str) -> Verdict:
+    """The named choice against the result's own; a wrong one brings the slip that speaks against it."""
+    labels, expected = dict(ask.choices), getattr(result, ask.figure)
+    if said == expected:
+        return Verdict(labels[said], labels[expected], "right")
+    return Verdict(labels[said], labels[expected], "not that", dict(result.slips).get(said, ""))
+
+
 def how_far(said: float, expected: float) -> str:
     """"3.9× too low", "1.03× too high", or "right" when no difference shows at two decimals."""
     if said == expected:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import exp, floor
 
 from calculators.models.base import Line, Refusal
+from calculators.models.quantity import span
 
 HEALTHY, FRONT_END, PREFILL, SEATS, KV, STEPS = "healthy", "front-end", "prefill", "seats", "kv", "steps"
 CAUSES = {
@@ -144,7 +145,7 @@ def solve(*, rate_per_s: float = 10, prompt_tokens: int = 1_000, hit_percent: fl
         ),
         cause=cause, cause_words=CAUSES[cause],
         why=why(cause, waiting, usage, queue_s, parts, front_busy, prefill_busy, tpot_s, prefill_s, seats, full),
-        finding=(f"{running:,.0f} running, {waiting:,.1f} waiting, KV at {usage:.0%}, TTFT {in_s(ttft)} on average, "
+        finding=(f"{running:,.0f} running, {waiting:,.1f} waiting, KV at {usage:.0%}, TTFT {span(ttft)} on average, "
                  f"{tpot_s * 1e3:.1f} ms a token: goodput {rate_per_s * good:.3g} of {rate_per_s:g} requests/s."),
         lines=lines_of(rate_per_s, output_tokens, prefill_s, tpot_s, running, ttft, front_rate, queue_s, good),
         slips=tuple((other, why_not(other, waiting, usage, seats, running, front_busy, prefill_s, tpot_s, slo_tpot_ms,
@@ -240,9 +241,9 @@ def why(cause: str, waiting: float, usage: float, queue_s: float, parts: dict[st
                f"taken {full:.0%} of the time, so --max-num-seqs is.",
         KV: f"{waiting:,.1f} waiting with KV at {usage:.0%}: the pool takes {seats:,} sequences and is full {full:.0%} "
             "of the time, when growing replies preempt.",
-        FRONT_END: f"TTFT less queue less prefill leaves {in_s(parts[FRONT_END])}: tokenisation and templates keep the "
+        FRONT_END: f"TTFT less queue less prefill leaves {span(parts[FRONT_END])}: tokenisation and templates keep the "
                    f"front end {front_busy:.0%} busy while the engine has room.",
-        PREFILL: f"Queue time is {in_s(queue_s)} and prefill time {in_s(prefill_s)}: what arrives is long and not "
+        PREFILL: f"Queue time is {span(queue_s)} and prefill time {span(prefill_s)}: what arrives is long and not "
                  "cached, and seats and KV are free.",
         STEPS: f"{tpot_s * 1e3:,.0f} ms a token for everyone. Prefill takes {prefill_busy:.0%} of the seconds, and the "
                "batch makes each step longer.",
@@ -258,7 +259,7 @@ def why_not(cause: str, waiting: float, usage: float, seats: int, running: float
         KV: f"KV stands at {usage:.0%} with {running:,.0f} of {seats:,} sequences. Even a full pool is healthy while "
             "nobody waits.",
         FRONT_END: f"The front end is {front_busy:.0%} busy; TTFT is explained by queue and prefill.",
-        PREFILL: f"Prefill time is {in_s(prefill_s)}, against {slo_ttft_ms:g} ms promised.",
+        PREFILL: f"Prefill time is {span(prefill_s)}, against {slo_ttft_ms:g} ms promised.",
         STEPS: f"{tpot_s * 1e3:.1f} ms a token is {'within' if tpot_s * 1e3 <= slo_tpot_ms else 'beyond'} the promised "
                f"{slo_tpot_ms:g} ms.",
     }[cause]
@@ -278,8 +279,3 @@ def lines_of(rate: float, output: int, prefill_s: float, tpot_s: float, running:
         Line("mean TTFT", f"{1 / front_rate:.3g} + {queue_s:.3g} + {prefill_s:.3g} s", ttft, "s"),
         Line("goodput", f"{rate:g} × {good:.3f}", rate * good, "a second"),
     )
-
-
-def in_s(value: float) -> str:
-    """A span to about three figures: "3.07 s", "83 ms"."""
-    return f"{value * 1e3:,.3g} ms" if value < 0.9995 else f"{value:.3g} s"

@@ -133,6 +133,11 @@ def say(value: float, unit: str, digits: int = 3) -> str:
     return f"{text}{unit}" if unit in ("", "%", "×") else f"{text} {unit}"
 
 
+def span(seconds: float) -> str:
+    """A time to three figures, in ms below a second: "83 ms", "3.07 s"."""
+    return say(seconds * 1e3, "ms") if seconds < 0.9995 else say(seconds, "s")
+
+
 def unit_of(text: str) -> Unit | None:
     """The unit that is written so, rates ("tokens/s", "GB per s") included; None for an unknown one."""
     spelled = " ".join(text.translate(TYPED_ALIKE).lower().rstrip(".").split())

@@ -7,6 +7,7 @@ from math import exp, lgamma, log
 from random import Random
 
 from calculators.models.base import Line, Refusal
+from calculators.models.quantity import span
 
 EXPONENTIAL, DETERMINISTIC = "exponential", "deterministic"
 MOST_ARRIVALS = 100_000  # followed one by one
@@ -248,8 +249,8 @@ def finding(load: float, service_s: float, p99: float, overload: Overload, run: 
         grown = f"the queue grows by {overload.grows_per_s:,.3g} requests/s" if load > 1 else "nothing is left to drain"
         return f"At {load:.0%} load {grown}: there is no P99, only how long it has lasted."
     if regime == "capped":
-        return f"At {load:.0%} load the cap turns {run.rejected_share:.1%} away and P99 TTFT stays at {in_s(p99)}."
-    return f"At {load:.0%} load P99 TTFT is {in_s(p99)}, {p99 / service_s:,.0f} times the service, with nothing broken."
+        return f"At {load:.0%} load the cap turns {run.rejected_share:.1%} away and P99 TTFT stays at {span(p99)}."
+    return f"At {load:.0%} load P99 TTFT is {span(p99)}, {p99 / service_s:,.0f} times the service, with nothing broken."
 
 
 def regime_verdict(load: float, regime: str, overload: Overload, shed: float, target_load: float) -> str:
@@ -261,19 +262,19 @@ def regime_verdict(load: float, regime: str, overload: Overload, shed: float, ta
         return f"Who is taken waits behind at most the cap; the rest get HTTP 503 at once, to try elsewhere. {back}"
     if load == 1:
         return f"At exactly 100% the queue wanders and never settles. {back}"
-    return (f"Above capacity nothing settles: every second adds {in_s(overload.wait_per_s)} of wait. {back} The "
-            f"backlog of {overload.backlog:,.0f} then takes {in_s(overload.drained_s)} to drain.")
+    return (f"Above capacity nothing settles: every second adds {span(overload.wait_per_s)} of wait. {back} The "
+            f"backlog of {overload.backlog:,.0f} then takes {span(overload.drained_s)} to drain.")
 
 
 def run_verdict(run: Run, formula: Formula, seed: int) -> str:
     """The run beside the formula, in a sentence."""
-    seen = f"Seed {seed}: {run.arrived:,} arrivals, median {in_s(run.p50_s)}, P99 {in_s(run.p99_s)}"
+    seen = f"Seed {seed}: {run.arrived:,} arrivals, median {span(run.p50_s)}, P99 {span(run.p99_s)}"
     seen += f", {run.rejected_share:.1%} turned away" if run.rejected else ""
     if formula.p99_s is not None:
-        return f"{seen}. In the long run the formula says {in_s(formula.p99_s)}" + (
+        return f"{seen}. In the long run the formula says {span(formula.p99_s)}" + (
             f" and {formula.rejected_share:.1%}." if run.rejected else ".")
     if formula.mean_s is not None:
-        return f"{seen}; the mean is {in_s(run.mean_s)}, by formula {in_s(formula.mean_s)}."
+        return f"{seen}; the mean is {span(run.mean_s)}, by formula {span(formula.mean_s)}."
     return f"{seen}. No short formula holds here."
 
 
@@ -343,10 +344,3 @@ def slips_of(load: float, service_s: float, formula: Formula, run: Run, p99: flo
     if formula.mean_s is None:
         slips.append((run.mean_s, "That is the mean. Take the P99 of what clients saw."))
     return tuple((value, sentence) for value, sentence in slips if value and abs(value / p99 - 1) > SLIP_APART)
-
-
-def in_s(value: float) -> str:
-    """A span to about three figures: "3.07 s", "38.2 s", "83 ms"."""
-    if value < 0.0995:
-        return f"{value * 1e3:,.3g} ms"
-    return f"{value:.2f} s" if value < 10 else f"{value:.1f} s" if value < 100 else f"{value:,.0f} s"

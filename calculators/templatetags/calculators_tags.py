@@ -15,6 +15,12 @@ def figure(value: float, digits: int = 4) -> str:
 
 
 @register.filter
+def seconds(value: float) -> str:
+    """A time in seconds as it is said: "83 ms", "3.07 s"."""
+    return quantity.span(value)
+
+
+@register.filter
 def breakable(name: str) -> SafeString:
     """An identifier that may break after its underscores, never inside a word."""
     return format_html_join("", "{}<wbr>", ((part,) for part in str(name).replace("_", "_\n").split("\n")))

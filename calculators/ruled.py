@@ -1,0 +1,58 @@
+"""Paper ruled in round columns, and bars that lie on it."""
+from collections.abc import Callable, Iterator
+from math import ceil, floor
+
+from calculators.pictures import Bar, Scale, Shape, Text, line
+
+ROUND = (1, 2, 5)
+LETTER = 7.4  # width of a letter of a label, about
+
+
+def round_unit(span: float, most: int) -> float:
+    """The smallest of 1, 2 or 5 times a power of ten of which at most `most` make up the span."""
+    return next(n * 10.0**power for power in range(-9, 15) for n in ROUND if span / (n * 10.0**power) <= most)
+
+
+def figures(value: float) -> str:
+    """A round figure on an axis: "0", "0.5", "2,000"."""
+    return f"{value:,.10g}"
+
+
+def columns(scale: Scale, unit: float, top: float, foot: float, every: int = 5, said: Callable[[float], str] = figures,
+            most: int = 12) -> Iterator[Shape]:
+    """A line at each unit from `top` to `foot` and a figure under every `every`-th, fewer where they are many.
+
+    `said` writes a figure; the last one keeps within the right edge.
+    """
+    first, last = ceil(scale.low / unit - 1e-9), floor(scale.high / unit + 1e-9)
+    every *= max(ceil((last - first) / every / most), 1)
+    for number in range(first, last + 1):
+        x = scale(number * unit)
+        yield line(x, top, x, foot, "grid")
+        if number % every == 0:
+            yield Text(x, foot + 17, said(number * unit), "axis", "end" if x > scale.end - 24 else "middle")
+
+
+def rows(scale: Scale, unit: float, left: float, right: float) -> Iterator[Shape]:
+    """A line at each unit of an upright scale from `left` to `right`, its figure at the left."""
+    for number in range(ceil(scale.low / unit - 1e-9), floor(scale.high / unit + 1e-9) + 1):
+        y = scale(number * unit)
+        yield line(left, y, right, y, "grid")
+        yield Text(left - 8, y + 4, figures(number * unit), "axis", "end")
+
+
+def width_of(words: str) -> float:
+    """Room that a label takes, about."""
+    return LETTER * len(words)
+
+
+def bar_with_words(x: float, y: float, width: float, height: float, css: str, words: str,
+                   right: float) -> Iterator[Shape]:
+    """A filled bar with its words inside where they fit, else after it, else cut to their first part."""
+    width = max(round(width, 2), 1)
+    if width_of(words) + 20 < width:
+        yield Bar(x, y, width, height, css, words, "on-ink", left=10)
+        return
+    yield Bar(x, y, width, height, css)
+    short = words if x + width + 14 + width_of(words) < right else words.partition("  ")[0]
+    yield Text(x + width + 14, y + height / 2 + 5, short, "value")
