@@ -22,6 +22,7 @@ MOST_REQUESTS = 26
 MOST_PROMPT_TOKENS, MOST_OUTPUT_TOKENS = 200_000, 20_000  # of all requests together: a run is computed at every look
 MOST_ROWS = 100  # of the table of steps, the last ones
 SIX = "A:24/8@0+S,B:40/6@0+S,C:72/4@0,D:28/10@1+S,E:16/5@2+S,F:30/6@3"
+FOUR_AND_FOUR = "A:72/4@0,B:72/4@0,C:72/4@0,D:72/4@0,E:12/4@1,F:12/4@1,G:12/4@1,H:12/4@1"
 SIX_BY_PRIORITY = "A:24/8@0+S!1,B:40/6@0+S!1,C:72/4@0!2,D:28/10@1+S,E:16/5@2+S,F:30/6@3"
 
 
@@ -146,7 +147,7 @@ def picture(shown: Shown) -> Picture:
         map_narrow=drawn.step_map(run, at, budget, drawn.narrow_sheet(run, at)),
         cells=drawn.kinds_of_cells(run, at),
         map_text=drawn.map_text(step), total=step.total_scheduled, budget=budget, stop=words.stop_words(step, limits),
-        took=quantity.say(words.took_ms(run, at, Machine()), "ms"), sentences=words.sentences(run, at, limits),
+        took=quantity.say(run.took_ms(at, Machine()), "ms"), sentences=words.sentences(run, at, limits),
         running=", ".join(step.after.running), waiting=", ".join(step.after.waiting),
         blocks=() if counted else step.pool, counted=counted, kinds=drawn.kinds_of_blocks(step.pool),
         free=step.after.free,
@@ -214,6 +215,12 @@ PRESETS = (
     Preset(
         "long prompts", {"long_prefill_token_threshold": 8},
         "The six with a threshold of 8: no prompt takes more than 8 tokens of a step while others are there.",
+    ),
+    Preset(
+        "four long, four short",
+        {"requests": FOUR_AND_FOUR, "max_num_seqs": 8, "usable_blocks": 60, "shared_prefix_tokens": 0},
+        "Four prompts of 72 just before four of 12. Set the long-prefill threshold to 16, 8 and 4: when do E to H get "
+        "their first token?",
     ),
     Preset("priority", {"requests": SIX_BY_PRIORITY, "policy": "priority"},
            "The six with priorities: the victim is the least urgent, wherever it stands."),

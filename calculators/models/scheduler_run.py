@@ -3,9 +3,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from calculators.models.base import Refusal
 from calculators.models.kv_cache import Block
+from calculators.models.step_time import Machine, step_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +261,31 @@ class Run:
     def first_token_step(self) -> dict[str, int]:
         """The step that gave each request its first token."""
         return {id: step.step for step in reversed(self.steps) for id in step.sampled}
+
+    @property
+    def ttft_s(self) -> dict[str, float]:
+        """Each request's time from its arrival to its first token, for an 8B model on one H100."""
+        ends_ms = [0.0, *accumulate(self.took_ms(step.step, Machine()) for step in self.steps)]
+        arrived = {request.id: request.arrival_step for request in self.requests}
+        return {id: (ends_ms[at + 1] - ends_ms[arrived[id]]) / 1e3 for id, at in self.first_token_step.items()}
+
+    @property
+    def longest_step_ms(self) -> float:
+        """The longest step, for an 8B model on one H100."""
+        return max((self.took_ms(step.step, Machine()) for step in self.steps), default=0.0)
+
+    def took_ms(self, at: int, machine: Machine) -> float:
+        """A step's time by the step-time rule; ms. A request past its prefill decodes, any other prefills a chunk."""
+        step = self.steps[at]
+        prompts = {request.id: request.prompt_tokens for request in self.requests}
+        chunks, contexts = [], []
+        for name, tokens in step.tokens.items():
+            computed = step.computed_before[name]
+            if tokens == 1 and computed >= prompts[name]:
+                contexts.append(computed)
+            else:
+                chunks.append((tokens, computed))
+        return step_ms(machine, tuple(chunks), len(contexts), sum(contexts)) if step.tokens else 0.0
 
     @property
     def finished_step(self) -> dict[str, int]:

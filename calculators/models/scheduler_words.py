@@ -1,9 +1,8 @@
-"""A scheduler step in sentences, entry by entry, and the time it takes by the step-time rule."""
+"""A scheduler step in sentences, entry by entry."""
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from calculators.models.scheduler_run import Request, Run, Step
-from calculators.models.step_time import Machine, step_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,20 +178,6 @@ def why_waiting(step: Step, limits: Limits) -> str:
 def free_at_stop(step: Step) -> int:
     failed = [call.free_before for call in step.alloc if not call.ok]
     return failed[-1] if failed else step.after_schedule.free
-
-
-def took_ms(run: Run, at: int, machine: Machine) -> float:
-    """The step's time by the step-time rule; ms. A request past its prefill decodes, any other prefills a chunk."""
-    step = run.steps[at]
-    prompts = {request.id: request.prompt_tokens for request in run.requests}
-    chunks, contexts = [], []
-    for name, tokens in step.tokens.items():
-        computed = step.computed_before[name]
-        if tokens == 1 and computed >= prompts[name]:
-            contexts.append(computed)
-        else:
-            chunks.append((tokens, computed))
-    return step_ms(machine, tuple(chunks), len(contexts), sum(contexts)) if step.tokens else 0.0
 
 
 def prefix_alone(request: Request, known: int, limits: Limits) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from calculators.labs.scheduler import LAB, PRESETS, SIX, limits_of
-from calculators.models.scheduler_words import nth, sentences, took_ms
+from calculators.models.scheduler_words import nth, sentences
 from calculators.models.step_time import Machine
 
 VIEW = LAB.views[0]
@@ -95,7 +95,7 @@ def test_a_step_takes_its_time_by_the_step_time_rule() -> None:
     products = 2 * 8.03e9 * 2048 / 615e12
     attention = 524_288 * 2045 * (3000 + 2046 / 2) / 615e12
     expected = (products + attention + contexts * 131_072 / 2.68e12) * 1e3 + 0.9
-    assert took_ms(run, 2, Machine()) == pytest.approx(expected)
+    assert run.took_ms(2, Machine()) == pytest.approx(expected)
 
 
 def test_the_map_is_said_first_and_scored(client: Client) -> None:
