@@ -1,4 +1,4 @@
-"""What lies before the reader in a review: the card in hand, what was typed, and, once committed, how it stands."""
+"""What lies before the person in a review: the sitting, the card in hand, what was committed on it, the grades."""
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -8,51 +8,48 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from accounts.models import User
-from calculators.models.base import Refusal, left_out
-from calculators.models.quantity import say
-from calculators.pictures import NARROW, Drawing
-from flashcards import pictures, queue, services
-from flashcards.forms import CONFIDENCES, CommitForm
+from flashcards import queue, services
 from flashcards.models import Attempt, Card, Draft, Rating, Review
 from flashcards.overview import action_words, next_words
-from questions import grading
-from questions.models import Question
-from questions.services import Posed, judge, pose, pose_from
-
-MAP_WIDTH = 720
-SMALL_NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @dataclass(frozen=True, slots=True)
-class MapRow:
-    """One request of the map form: how it stands before the step, and its field."""
+class Sitting:
+    """What a person sits down to: the cards put off so far, in that order, and whether number cards alone come."""
 
-    name: str
-    group: str  # "running" or "waiting" on the first row of each, else ""
-    words: str
-    bar: Drawing | None
-    typed: str
-    fault: str
+    later: tuple[int, ...] = ()
+    only: str = ""  # "numbers" or ""
+
+    def without(self, card: Card) -> "Sitting":
+        """The sitting once this card is put off too, it last."""
+        return Sitting((*(pk for pk in self.later if pk != card.pk), card.pk), self.only)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What a page's forms and addresses carry of it."""
+        carried = {"later": ",".join(map(str, self.later)), "only": self.only}
+        return {name: text for name, text in carried.items() if text}
 
 
 class Desk:
-    """One turn of a review; `later` holds the cards put off in this sitting."""
+    """One turn of a review; without a card, its end. What is asked, and how, is its heirs' matter."""
 
-    def __init__(self, user: User, card: Card | None, now: datetime, later: tuple[int, ...] = (),
-                 form: CommitForm | None = None) -> None:
-        self.user, self.card, self.now, self.later = user, card, now, later
-        self.given_form = form
-
-    # The sitting
+    def __init__(self, user: User, card: Card | None, now: datetime, sitting: Sitting) -> None:
+        self.user, self.card, self.now, self.sitting = user, card, now, sitting
 
     @cached_property
     def day(self) -> queue.Day:
-        return queue.today(self.user, self.now)
+        return queue.today(self.user, self.now, self.sitting.only)
 
     @property
     def left(self) -> int:
-        """Cards still to be answered today."""
+        """Cards still to be answered in this sitting."""
         return len(self.day.first_in_line)
+
+    @property
+    def left_beside(self) -> int:
+        """What the day still holds beside the number cards that this sitting is about."""
+        return len(queue.plan(self.user, self.now).line) - self.left if self.sitting.only else 0
 
     @property
     def place(self) -> int:
@@ -68,22 +65,13 @@ class Desk:
         return services.last_action(self.user)
 
     @property
-    def later_text(self) -> str:
-        return ",".join(map(str, self.later))
-
-    @property
     def last_words(self) -> str:
         return action_words(self.last)
 
     @property
-    def put_off(self) -> tuple[int, ...]:
-        """The cards put off once this one is too, it last."""
-        return (*(pk for pk in self.later if pk != self.card.pk), self.card.pk)
-
-    @property
     def put_off_address(self) -> str:
         """The review without this card, for as long as the sitting lasts."""
-        return address(later=self.put_off)
+        return address(sitting=self.sitting.without(self.card))
 
     @property
     def next_words(self) -> str:
@@ -92,34 +80,23 @@ class Desk:
     @property
     def here(self) -> str:
         """The address that shows this very turn again, or tells that it is over."""
-        return address(self.card, self.later) if self.card else address(later=self.later)
+        return address(self.card, self.sitting)
 
-    # The question
+    # The card in hand
 
     @property
     def ordinal(self) -> int:
         """The place in the card's log that an answer from this page would take."""
         return self.card.next_ordinal
 
-    @property
-    def question(self) -> Question:
-        return self.card.question
-
     @cached_property
     def attempt(self) -> Attempt | None:
-        """What was committed for this turn; None while the question is still open."""
+        """What was committed for this turn; None while the card is still open."""
         return services.committed(self.card)
 
     @cached_property
     def draft(self) -> Draft:
         return services.open_card(self.card, self.now)
-
-    @cached_property
-    def posed(self) -> Posed:
-        """The question with this turn's numbers, and after the commit with the numbers that were committed on."""
-        if self.attempt:
-            return pose_from(self.question, self.attempt.values)
-        return pose(self.question, self.card.seed)
 
     @property
     def seen(self) -> str:
@@ -135,213 +112,25 @@ class Desk:
         return max(int((self.now - self.draft.opened_at).total_seconds()), 0)
 
     @property
-    def check_kind(self) -> str:
-        return self.posed.check.kind if self.posed.check else "outline"
-
-    @property
-    def confidence_ask(self) -> str:
-        check = self.posed.check
-        if check.kind == "map":
-            count = len(check.requests)
-            return f"How sure are you that all {SMALL_NUMBERS[count] if count <= 10 else count} are right?"
-        return f"How sure are you that this is {f'within {check.tolerance:.0%}' if check.tolerance else 'right'}?"
-
-    @cached_property
-    def form(self) -> CommitForm:
-        """The commit as it stands: just sent, or from the draft."""
-        if self.given_form is not None:
-            return self.given_form
-        draft = self.draft
-        said = {f"said_{name}": text for name, text in (draft.said or {}).items()}
-        kept = {"typed": draft.typed, "outline": draft.outline, "confidence": draft.confidence}
-        return CommitForm(self.posed, initial=kept | said)
-
-    @property
-    def fault(self) -> str:
-        """The sentence about what was committed, empty without one."""
-        return " ".join(self.form.errors.get(self.form.main_field, ())) if self.form.is_bound else ""
-
-    @cached_property
-    def reading(self) -> str:
-        """How the typed number is read ("read as 250 ms = 0.25 s"); before it can be, nothing."""
-        typed = self.form["typed"].value()
-        try:
-            return judge(self.posed, typed).reading if typed and self.check_kind == "number" else ""
-        except Refusal as refusal:
-            return str(refusal)
-
-    @property
-    def accepted(self) -> str:
-        """What the empty field takes."""
-        if self.check_kind == "outline":
-            return "A few lines; kept while you type."
-        unit = self.posed.check.unit
-        return f"number and unit: 1,200 {unit}, 1.2k, 1.2e3".replace(" ,", ",")
-
-    @property
-    def tolerance_words(self) -> str:
-        return f"{self.posed.check.tolerance:.0%}"
-
-    # The map
-
-    @property
-    def longest_prompt(self) -> int:
-        """The longest prompt not yet computed, in tokens: it sets the scale of the map form's bars."""
-        return max((one.prompt_tokens for one in self.posed.check.requests if not one.decoding), default=1)
-
-    @property
-    def prompt_column(self) -> int:
-        return pictures.column_tokens(self.longest_prompt, 16)
-
-    @property
-    def sum_column(self) -> int:
-        return pictures.column_tokens(self.token_limit, 16)
-
-    @property
-    def token_limit(self) -> int:
-        """The step's token budget."""
-        return self.posed.check.limit or max(self.said_total, 1)
-
-    @property
-    def said_total(self) -> int:
-        return sum(self.said.values())
-
-    @property
-    def map_rows(self) -> list[MapRow]:
-        requests = self.posed.check.requests
-        longest = self.longest_prompt
-        rows, group = [], ""
-        for request in requests:
-            bar = None if request.decoding else pictures.prompt_bar(
-                prompt=request.prompt_tokens, computed=request.computed_tokens, cached=request.cached_tokens,
-                waiting=request.state == "waiting", longest=longest,
-            )
-            field = self.form[f"said_{request.name}"]
-            rows.append(MapRow(request.name, request.state if request.state != group else "", request.words, bar,
-                               field.value() or "", " ".join(field.errors)))
-            group = request.state
-        return rows
-
-    @cached_property
-    def said(self) -> dict[str, int]:
-        """The entries of the map that can be read, in the order served."""
-        said = {}
-        for name, text in self.form.said().items():
-            try:
-                said |= grading.read_map({name: text}, (name,))
-            except grading.UnreadEntries:
-                continue
-        return said
-
-    @property
-    def sum_wide(self) -> Drawing:
-        return pictures.map_sum(self.said, self.token_limit, width=MAP_WIDTH)
-
-    @property
-    def sum_narrow(self) -> Drawing:
-        return pictures.map_sum(self.said, self.token_limit, width=NARROW)
-
-    @property
-    def echo(self) -> str:
-        return map_text(self.said)
-
-    def commit(self) -> dict[str, Any]:
-        """What the valid form commits, as an attempt keeps it."""
-        form, judgement = self.form, self.form.judgement
-        value = judgement.value if judgement and self.check_kind == "number" else None
-        expected = self.posed.check.expected if value is not None else None
-        return typed_in(form) | {
-            "aloud": form.cleaned_data["aloud"], "values": self.posed.values,
-            "digest": self.posed.digest, "value": value, "ratio": value / expected if expected else None,
-            "within": judgement.within if judgement else None,
-        }
-
-    # After the commit
-
-    @cached_property
-    def judgement(self) -> grading.Judgement | None:
-        """The committed number or map beside the answer; None when the answer was only said or outlined."""
-        typed = self.attempt.said if self.check_kind == "map" else self.attempt.typed
-        return judge(self.posed, typed) if typed and self.check_kind != "outline" else None
-
-    @property
-    def mine(self) -> str:
-        """What the reader committed, as it is set beside the staff answer."""
-        value = self.judgement.value
-        return map_text(value) if self.check_kind == "map" else say(value, self.posed.check.unit, 4)
-
-    @property
-    def staffs(self) -> str:
-        expected = self.posed.check.expected
-        return map_text(expected) if self.check_kind == "map" else say(expected, self.posed.check.unit)
-
-    @property
-    def missed(self) -> str:
-        """The label of the derivation's line that the committed number leaves out, empty when none explains it."""
-        if self.judgement is None or self.check_kind != "number" or self.judgement.within:
-            return ""
-        return left_out(self.posed.lines, self.judgement.value)
-
-    @property
-    def derivation(self) -> list[dict[str, Any]]:
-        """The derivation's pieces in order, each HTML or the lines of a run."""
-        return [{"html": piece} if isinstance(piece, str) else {"lines": piece} for piece in self.posed.derivation]
-
-    @property
-    def map_verdict(self) -> str:
-        entries = self.judgement.entries
-        return f"{sum(entry.right for entry in entries)} of {len(entries)} right"
-
-    @property
-    def ticks(self) -> list[str]:
-        """The ids of the rubric points ticked so far."""
-        return [point["id"] for point in self.posed.rubric if point["id"] in (self.draft.ticks or [])]
-
-    @cached_property
     def suggestion(self) -> tuple[Rating | None, str]:
-        """The grade that Space takes and why. An untouched rubric says nothing: then the number alone suggests."""
-        points, check = len(self.posed.rubric), self.posed.check
-        if not self.ticks:
-            if self.judgement is None:
-                return None, f"0 of {points} points"
-            rating = Rating.GOOD if self.judgement.within else Rating.HARD if self.judgement.near else Rating.AGAIN
-            return rating, grading.words_of(self.judgement, check.tolerance)
-        rating, reason = grading.suggest_grade(
-            self.judgement, ticked=len(self.ticks), points=points, tolerance=check.tolerance if check else 0,
-            seconds=self.attempt.seconds, minutes=self.question.minutes,
-        )
-        return Rating(rating), reason
+        """The suggested grade, None without one, and the reason."""
+        raise NotImplementedError
+
+    @property
+    def space_takes(self) -> Rating | None:
+        """The grade that Space takes."""
+        return self.suggestion[0]
 
     @property
     def grades(self) -> list[dict[str, Any]]:
-        """The four buttons: rating, its interval, whether it is the suggested one."""
+        """The four buttons: rating, its interval, whether it is the suggested one, whether Space takes it."""
         offers = queue.offer(self.card, self.ordinal, self.now, self.user.profile)
-        return [{"rating": rating, "interval": offers[rating].label, "suggested": rating == self.suggestion[0]}
-                for rating in Rating]
+        return [{"rating": rating, "interval": offers[rating].label, "suggested": rating == self.suggestion[0],
+                 "space": rating == self.space_takes} for rating in Rating]
 
 
-def typed_in(form: CommitForm) -> dict[str, Any]:
-    """What stands in the form's fields, readable or not, as a draft keeps it (without what no database can)."""
-    def kept(name: str, most: int) -> str:
-        return (form[name].value() or "").replace("\0", "")[:most]
-
-    confidence = kept("confidence", 2)
-    return {
-        "typed": kept("typed", 200),
-        "outline": kept("outline", 20_000),
-        "said": {name: text for name in form.request_names() if (text := kept(f"said_{name}", 60).strip())},
-        "confidence": int(confidence) if confidence in map(str, CONFIDENCES) else None,
-    }
-
-
-def address(card: Card | None = None, later: tuple[int, ...] = ()) -> str:
+def address(card: Card | None = None, sitting: Sitting = Sitting()) -> str:
     """The review's address: of the next card, or of this one at its present place in its log."""
     query = {"card": card.pk, "ordinal": card.next_ordinal} if card else {}
-    if later:
-        query["later"] = ",".join(map(str, later))
+    query |= sitting.fields
     return reverse("flashcards:review") + (f"?{urlencode(query, safe=',')}" if query else "")
-
-
-def map_text(tokens: dict[str, int]) -> str:
-    """A {request: tokens} map as the engine's own notation has it."""
-    return "{" + ", ".join(f"{name}: {count:,}" for name, count in tokens.items()) + "}"

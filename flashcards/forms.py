@@ -6,7 +6,8 @@ from django import forms
 
 from calculators.models.base import Refusal
 from questions.grading import Judgement, UnreadEntries
-from questions.services import Posed, judge
+from questions.models import Note
+from questions.services import Posed, judge, judge_note
 
 CONFIDENCES = (50, 60, 70, 80, 90, 95, 99)
 NOTHING_YET = {
@@ -71,3 +72,34 @@ class CommitForm(forms.Form):
                 self.add_error(f"said_{name}", sentence)
         except Refusal as refusal:
             self.add_error("typed", str(refusal))
+
+
+class EstimateForm(forms.Form):
+    """The estimate of a number card's value; just flipped, or asked from the number, it may be empty.
+
+    Once it is valid, `judgement` holds how the estimate stands, None without one.
+    """
+
+    typed = forms.CharField(required=False, max_length=200)
+    aloud = forms.BooleanField(required=False)
+
+    def __init__(self, note: Note, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.note = note
+        self.judgement: Judgement | None = None
+
+    def clean(self) -> dict[str, Any]:
+        typed = self.cleaned_data.get("typed")
+        if not typed and not self.errors and not self.cleaned_data.get("aloud"):
+            self.add_error("typed", "Type an estimate first, or just flip.")
+        if typed:
+            try:
+                self.judgement = judge_note(self.note, typed)
+            except Refusal as refusal:
+                self.add_error("typed", str(refusal))
+        return self.cleaned_data
+
+
+def kept(form: forms.Form, name: str, most: int) -> str:
+    """What stands in a field, readable or not, as a draft keeps it (without what no database can)."""
+    return (form[name].value() or "").replace("\0", "")[:most]

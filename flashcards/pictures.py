@@ -1,7 +1,9 @@
 """The pictures of the learner's pages: coming days under a limit, a tally, a recall, a typed map against its budget."""
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from math import log2
 
+from calculators.models.quantity import say
 from calculators.pictures import Bar, Drawing, Path, Shape, Text, line, wall_above, wall_beside
 
 DAY_NAMES = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
@@ -62,6 +64,29 @@ def recall_ruler(recall: float, target: float) -> Drawing:
     x = place(recall)
     dot = Path(f"M{x - 4:g} 8a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z", "present")
     return Drawing(88, 16, "", (line(4, 8, 84, 8, "rule"), line(place(target), 2, place(target), 14, "edge"), dot))
+
+
+def estimate_ruler(value: float, accept: Sequence[float], said: float, shown: str, *, width: int) -> Drawing:
+    """An estimate in pen on a ruler from half to twice the value, in ratios, with the accepted range as a band.
+
+    What lies further out stands at the end of the ruler. All three numbers have one sign.
+    """
+    left, right = 6, width - 16
+    middle = (left + right) / 2
+
+    def place(number: float) -> float:
+        ratio = number / value
+        return round(middle + (right - middle) * min(max(log2(ratio), -1), 1), 1) if ratio > 0 else left
+
+    low, high, x = place(accept[0]), place(accept[1]), place(said)
+    shapes: list[Shape] = [Bar(low, 30, round(high - low, 1), 16, "accepted"), line(left, 38, right, 38, "edge")]
+    shapes += [line(round(left + at * (right - left) / 4, 1), 33, round(left + at * (right - left) / 4, 1), 43, "edge")
+               for at in range(5)]
+    shapes += [line(middle, 26, middle, 50, "ink"), Text(left, 60, "½×", "axis", "middle"),
+               Text(right, 60, "2×", "axis", "middle"), Text(middle, 60, shown, "axis", "middle"),
+               Path(f"M{x - 6:g} 38a6 6 0 1 0 12 0a6 6 0 1 0 -12 0Z", "own-dot"),
+               Text(min(max(x, 30), width - 30), 20, f"you {say(said, '', 4)}", "pen-text", "middle")]
+    return Drawing(width, 66, f"Your {say(said, '', 4)} on a ruler from half to twice {shown}.", tuple(shapes))
 
 
 def column_tokens(tokens: int, most_columns: int) -> int:

@@ -10,10 +10,11 @@ from accounts.forms import ProfileForm
 from accounts.models import Profile
 from drillapp.htmx import render_page, wants_fragment
 from flashcards import access, queue, services
-from flashcards.desk import Desk, typed_in
-from flashcards.forms import CommitForm
+from flashcards.desk import Desk, Sitting
 from flashcards.models import Card, Rating
+from flashcards.number_desk import NumberDesk
 from flashcards.overview import Overview, action_words, recorded_words
+from flashcards.question_desk import QuestionDesk
 from flashcards.setting_rows import changed_labels, setting_groups
 
 MOST_PUT_OFF, MOST_TICKS = 200, 50
@@ -38,13 +39,13 @@ def review_page(request: HttpRequest) -> HttpResponse:
     An address that names a card and its place in the log shows that turn, or tells that it is over and moves on.
     """
     services.ensure_cards(request.user)
-    later = put_off(request.GET)
+    sitting = sitting_of(request.GET)
     if is_key(request.GET.get("card", "")):
         card = access.card_for(request.user, int(request.GET["card"]))
         if is_current(card, request.GET):
-            return turn(request, card, later)
+            return turn(request, card, sitting)
         messages.info(request, MOVED_ON)
-    return next_turn(request, later)
+    return next_turn(request, sitting)
 
 
 @require_POST
@@ -52,15 +53,15 @@ def review_page(request: HttpRequest) -> HttpResponse:
 def draft(request: HttpRequest, pk: int) -> HttpResponse:
     """Keep what is typed so far and answer with how it reads; leaving for the lab or for later keeps it too."""
     card = access.card_for(request.user, pk)
-    desk = Desk(request.user, card, timezone.now(), put_off(request.POST))
+    desk = desk_for(request, card, sitting_of(request.POST))
     if is_current(card, request.POST) and desk.attempt is None:
-        desk.given_form = CommitForm(desk.posed, request.POST)
-        services.save_draft(card, desk.ordinal, **typed_in(desk.given_form))
+        desk.fill(request.POST)
+        services.save_draft(card, desk.ordinal, **desk.typed())
     match request.POST.get("leave"):
-        case "lab":
+        case "lab" if card.question_id:
             return redirect(desk.posed.lab)
         case "later":
-            return next_turn(request, desk.put_off)
+            return next_turn(request, desk.sitting.without(card))
     return render(request, "flashcards/_reading.html", {"desk": desk, "live": True})
 
 
@@ -69,18 +70,18 @@ def draft(request: HttpRequest, pk: int) -> HttpResponse:
 def check(request: HttpRequest, pk: int) -> HttpResponse:
     """Commit the answer and show it beside the staff's; a fault keeps all that was typed and reveals nothing."""
     card = access.card_for(request.user, pk)
-    later = put_off(request.POST)
+    sitting = sitting_of(request.POST)
     if not is_current(card, request.POST):
         messages.info(request, MOVED_ON)
-        return next_turn(request, later)
-    desk = Desk(request.user, card, timezone.now(), later)
+        return next_turn(request, sitting)
+    desk = desk_for(request, card, sitting)
     if desk.attempt is None:
-        desk.given_form = form = CommitForm(desk.posed, request.POST)
-        services.save_draft(card, desk.ordinal, **typed_in(form))
+        form = desk.fill(request.POST)
+        services.save_draft(card, desk.ordinal, **desk.typed())
         if not form.is_valid():
             return show(request, desk)
         services.commit_attempt(card, ordinal=desk.ordinal, now=desk.now, **desk.commit())
-    return turn(request, card, later)
+    return turn(request, card, sitting)
 
 
 @require_POST
@@ -88,12 +89,12 @@ def check(request: HttpRequest, pk: int) -> HttpResponse:
 def ticks(request: HttpRequest, pk: int) -> HttpResponse:
     """Keep the ticks and show what grade they suggest."""
     card = access.card_for(request.user, pk)
-    later = put_off(request.POST)
+    sitting = sitting_of(request.POST)
     if is_current(card, request.POST):
         services.set_ticks(card, card.next_ordinal, ticked(request))
-    desk = Desk(request.user, card, timezone.now(), later)
+    desk = desk_for(request, card, sitting)
     if not wants_fragment(request) or desk.attempt is None:
-        return turn(request, card, later)
+        return turn(request, card, sitting)
     return render(request, "flashcards/_grade_bar.html", {"desk": desk, "swapped": True})
 
 
@@ -102,34 +103,34 @@ def ticks(request: HttpRequest, pk: int) -> HttpResponse:
 def answer(request: HttpRequest, pk: int) -> HttpResponse:
     """Grade the committed answer and go on to the next card."""
     card = access.card_for(request.user, pk)
-    now, later = timezone.now(), put_off(request.POST)
+    now, sitting = timezone.now(), sitting_of(request.POST)
     if not is_current(card, request.POST):
         messages.info(request, MOVED_ON)
-        return next_turn(request, later)
+        return next_turn(request, sitting)
     attempt, rating = services.committed(card), request.POST.get("rating", "")
     if attempt is None or rating not in map(str, Rating.values):
         messages.info(request, "Nothing was recorded: commit an answer first, then choose one of the four grades.")
-        return turn(request, card, later)
+        return turn(request, card, sitting)
     services.set_ticks(card, card.next_ordinal, ticked(request))
     ordinal = card.next_ordinal
     if services.answer_card(card, Rating(int(rating)), ordinal=ordinal, now=now, attempt=attempt):
         messages.success(request, recorded_words(access.card_for(request.user, pk), Rating(int(rating)), now))
     else:
         messages.info(request, MOVED_ON)
-    return next_turn(request, later)
+    return next_turn(request, sitting)
 
 
 @require_POST
 @login_required
 def undo(request: HttpRequest) -> HttpResponse:
     """Take back the person's last action and show its card again, with what was typed, ready to be graded again."""
-    later, review = put_off(request.POST), request.POST.get("review", "")
+    sitting, review = sitting_of(request.POST), request.POST.get("review", "")
     undone = services.undo(request.user, int(review), now=timezone.now()) if is_key(review) else None
     if undone is None:
         messages.info(request, "Nothing was undone: it was taken back before, or something newer stands.")
-        return next_turn(request, later)
+        return next_turn(request, sitting)
     messages.info(request, f"Undone: {action_words(undone.names)}. Grade it again, or leave it for later.")
-    return turn(request, access.card_for(request.user, undone.card_id), later)
+    return turn(request, access.card_for(request.user, undone.card_id), sitting)
 
 
 @require_http_methods(["GET", "POST"])
@@ -145,20 +146,26 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     return render(request, "flashcards/settings.html", {"form": form, "groups": setting_groups(form)})
 
 
-def turn(request: HttpRequest, card: Card | None, later: tuple[int, ...]) -> HttpResponse:
+def turn(request: HttpRequest, card: Card | None, sitting: Sitting) -> HttpResponse:
     """Show this card: at once for htmx, and after a plain form by a redirect, so that a reload sends nothing again."""
-    desk = Desk(request.user, card, timezone.now(), later)
+    desk = desk_for(request, card, sitting)
     if request.method == "POST" and not wants_fragment(request):
         return redirect(desk.here)
     return show(request, desk)
 
 
-def next_turn(request: HttpRequest, later: tuple[int, ...]) -> HttpResponse:
+def next_turn(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     """Show the next card of the day, or the end of the sitting."""
-    card = queue.next_card(request.user, timezone.now(), later)
-    if card is not None and card.pk in later:
+    card = queue.next_card(request.user, timezone.now(), sitting.later, sitting.only)
+    if card is not None and card.pk in sitting.later:
         messages.info(request, "Only what you put off is left.")
-    return turn(request, card, later)
+    return turn(request, card, sitting)
+
+
+def desk_for(request: HttpRequest, card: Card | None, sitting: Sitting) -> Desk:
+    """The desk with this card on it, a question or a number card; without a card an empty one."""
+    kind = Desk if card is None else NumberDesk if card.note_id else QuestionDesk
+    return kind(request.user, card, timezone.now(), sitting)
 
 
 def show(request: HttpRequest, desk: Desk) -> HttpResponse:
@@ -178,9 +185,10 @@ def is_key(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 18
 
 
-def put_off(sent: QueryDict) -> tuple[int, ...]:
-    """The cards put off in this sitting, in the order they were."""
-    return tuple(dict.fromkeys(int(pk) for pk in sent.get("later", "").split(",")[-MOST_PUT_OFF:] if is_key(pk)))
+def sitting_of(sent: QueryDict) -> Sitting:
+    """The sitting that a page belongs to: the cards put off in it, in the order they were, and what it is about."""
+    later = dict.fromkeys(int(pk) for pk in sent.get("later", "").split(",")[-MOST_PUT_OFF:] if is_key(pk))
+    return Sitting(tuple(later), "numbers" if sent.get("only") == "numbers" else "")
 
 
 def ticked(request: HttpRequest) -> list[str]:

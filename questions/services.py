@@ -257,6 +257,32 @@ def lab_of(question: Question, ran: Mapping[str, Ran]) -> dict[str, str]:
     }
 
 
+def judge_note(note: Note, typed: str) -> Judgement:
+    """A typed estimate beside a number card's value. Raises Refusal with a sentence for the learner."""
+    low, high = note.accept
+    return grading.judge_estimate(typed, note.value, note.unit, low, high)
+
+
+def mistaken_for(note: Note, value: float) -> Note | None:
+    """The number card of the same topic and unit whose own value this would be, if there is one."""
+    others = Note.objects.filter(topic=note.topic, unit=note.unit, owner=None, draft=False, retired=False)
+    near = [other for other in others.exclude(pk=note.pk) if other.accept[0] <= value <= other.accept[1]]
+    return min(near, key=lambda other: abs(other.value - value), default=None)
+
+
+def lab_of_note(note: Note) -> tuple[str, str]:
+    """The address of the lab that computes a number card's value, set to it, and the lab's title; both "" without."""
+    if not note.calc or (lab := LABS.get(note.calc["lab"])) is None:
+        return "", ""
+    view = lab.view(note.calc.get("view"))
+    return lab.address(view, note.calc.get("values", {})), lab.heading
+
+
+def inline(text: str) -> SafeString:
+    """Safe HTML of a line of Markdown without figures, such as a number card's ask."""
+    return mark_safe(markup.render(text, {}, inline=True))
+
+
 def judge(posed: Posed, typed: str | Mapping[str, str]) -> Judgement:
     """What was typed (a text, or {request: text} for a map) beside the answer.
 
