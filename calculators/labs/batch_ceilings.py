@@ -13,7 +13,7 @@ class BatchCeilingsForm(forms.Form):
     """The sequences, vLLM's flag, the pool, and what a step costs."""
 
     context_tokens = forms.IntegerField(
-        label="sequence, in the end", min_value=1, max_value=1_000_000, initial=2_048, help_text="prompt and output",
+        label="tokens each", min_value=1, max_value=1_000_000, initial=2_048, help_text="prompt and output, in the end",
     )
     max_num_seqs = forms.IntegerField(
         label="max_num_seqs", min_value=1, max_value=65_536, required=False, help_text="empty: the GPU’s default",

@@ -122,7 +122,9 @@ def marked(at: Point, panel: Panel, paper: LogPaper, css: str, narrow: bool) -> 
     yield dot(x, y, css)
     if css == "present" and x - ROOM > paper.across.start:
         yield Text(x - 10, y + (18 if panel.falls else -8), words, "strong", "end")
-    elif x + ROOM < paper.across.end or css == "present":
+    elif css == "present":
+        yield plate(x + 14 + 4 * len(words), y - 8, words, "strong", paper.across.end)
+    elif x + ROOM < paper.across.end:
         yield Text(x + 14, y + (-6 if panel.falls else 16), words, "value")
     else:
         yield plate(x, y - 25, words, "value", paper.across.end)

@@ -26,6 +26,7 @@ class RecomputeOrMoveForm(forms.Form):
     layers_per_copy = forms.IntegerField(label="layers", min_value=1, max_value=128, initial=1)
     k_and_v = forms.ChoiceField(
         label="K and V", choices=[("apart", "apart"), ("together", "together")], initial="apart",
+        help_text="a latent (MLA) is one either way",
     )
     model = forms.ChoiceField(
         choices=[(slug, model.name) for slug, model in MODELS.items()], initial="llama-3.1-8b",
@@ -76,7 +77,7 @@ PRESETS = (
 
 LAB = Lab(
     slug="recompute-or-move", title="Recompute the KV, or move it", topic="scheduling",
-    line="Two costs, and the copy where they meet", fragment="calculators/labs/_recompute_or_move.html",
+    line="Two costs, and where they meet", fragment="calculators/labs/_recompute_or_move.html",
     thumbnail=thumbnail,
     views=(
         View(

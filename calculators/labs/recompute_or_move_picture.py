@@ -154,12 +154,11 @@ def guess(x: float, y: float, words: str, right: float) -> Iterator[Shape]:
 
 def thumbnail(result: RecomputeOrMove) -> Drawing:
     """The two lines and the wall where they cross, without axis or words."""
-    sizes = result.sizes
-    low, high = log2(sizes[-1].takes_ms), log2(sizes[0].takes_ms)
-    across = Scale(log2(sizes[0].bytes), log2(sizes[-1].bytes), 1, 215)
-    up = Scale(low, high, 58, 6)
+    powers = [14 + place / 2 for place in range(15)]  # 16 KiB to 2 MiB
+    costs_ms = [result.wire_ms + result.overhead_ms * result.copy_bytes / 2**power for power in powers]
+    across, up = Scale(powers[0], powers[-1], 1, 215), Scale(log2(costs_ms[-1]), log2(costs_ms[0]), 58, 6)
     level, x = up(log2(result.recompute_ms)), across(log2(result.crossing_bytes))
-    points = [(across(log2(each.bytes)), up(log2(each.takes_ms))) for each in sizes]
+    points = [(across(power), up(log2(cost))) for power, cost in zip(powers, costs_ms, strict=True)]
     shapes = (line(1, level, 215, level, "stepped"), polyline(points, "stepped"),
               *wall_beside(x, 2, 62, left=True), dot(x, level, "present"))
     return Drawing(216, 64, result.finding, shapes)

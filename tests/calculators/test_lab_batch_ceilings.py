@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from calculators.labs import LABS
 from calculators.labs.batch_ceilings_picture import Picture
 from calculators.models.base import Refusal
-from calculators.pictures import NARROW, WIDE, Bar, Drawing, Path, Text
+from calculators.pictures import NARROW, WIDE, Path
+from tests.calculators.drawings import assert_within, walls, words
 
 VIEW = LABS["batch-ceilings"].views[0]
 
@@ -20,10 +21,6 @@ def page(client: Client, query: str = "") -> str:
 
 def drawn(values: dict, said: float | None = None) -> Picture:
     return VIEW.drawn(VIEW.show(VIEW.bind(values)), said).picture
-
-
-def words(drawing: Drawing) -> list[str]:
-    return [shape.text for shape in drawing.shapes if isinstance(shape, (Text, Bar)) and shape.text]
 
 
 @pytest.mark.django_db
@@ -64,8 +61,7 @@ def test_a_pool_that_does_not_fit_says_so_beside_its_field(client: Client):
 
 def test_three_walls_and_two_dots_are_drawn_where_more_is_admitted_than_the_ridge():
     made = drawn({"context_tokens": 256})
-    walls = [shape for shape in made.wide.shapes if isinstance(shape, Bar) and shape.pattern == "wall"]
-    assert len(walls) == 3
+    assert walls(made.wide) == 3
     dots = [shape.css for shape in made.wide.shapes if isinstance(shape, Path) and shape.css in ("present", "result")]
     assert dots.count("present") == dots.count("result") == 3  # one in each panel
     assert {"7.75 ms", "38,070", "129", "26.9 ms", "38,088", "37.2"} <= set(words(made.wide))
@@ -111,11 +107,4 @@ def test_every_setting_is_drawn_inside_its_picture(said: float | None, **values:
     made = drawn(values, said)
     for drawing, width in ((made.wide, WIDE), (made.narrow, NARROW), (made.contexts_wide, 480),
                            (made.contexts_narrow, NARROW)):
-        for shape in drawing.shapes:
-            if isinstance(shape, Bar):
-                assert shape.w >= 0 and shape.x >= -1 and shape.x + shape.w <= width + 9, shape
-                assert shape.y >= 0 and shape.y + shape.h <= drawing.height
-            elif isinstance(shape, Text):
-                assert -1 <= shape.x <= width + 1 and 0 <= shape.y <= drawing.height, shape
-            else:
-                assert "nan" not in shape.d and "inf" not in shape.d
+        assert_within(drawing, width)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from calculators.labs import LABS
 from calculators.labs.recompute_or_move_picture import Picture
 from calculators.models.base import Refusal
-from calculators.pictures import NARROW, WIDE, Bar, Drawing, Path, Text
+from calculators.pictures import NARROW, WIDE, Path
+from tests.calculators.drawings import assert_within, walls, words
 
 VIEW = LABS["recompute-or-move"].views[0]
 A_BLOCK = {"layers_per_copy": 32, "k_and_v": "together"}
@@ -21,14 +22,6 @@ def page(client: Client, query: str = "") -> str:
 
 def drawn(values: dict, said: float | None = None) -> Picture:
     return VIEW.drawn(VIEW.show(VIEW.bind(values)), said).picture
-
-
-def words(drawing: Drawing) -> list[str]:
-    return [shape.text for shape in drawing.shapes if isinstance(shape, (Text, Bar)) and shape.text]
-
-
-def walls(drawing: Drawing) -> int:
-    return sum(isinstance(shape, Bar) and shape.pattern == "wall" for shape in drawing.shapes)
 
 
 @pytest.mark.django_db
@@ -119,11 +112,4 @@ def test_every_setting_is_drawn_inside_its_picture(said: float | None, **values:
     for drawing, width in ((made.wide, WIDE), (made.narrow, NARROW), (made.copies_wide, 480),
                            (made.copies_narrow, NARROW), (made.models_wide, 480), (made.models_narrow, NARROW)):
         assert drawing.height < 900
-        for shape in drawing.shapes:
-            if isinstance(shape, Bar):
-                assert shape.w >= 0 and shape.x >= -1 and shape.x + shape.w <= width + 9, shape
-                assert shape.y >= 0 and shape.y + shape.h <= drawing.height
-            elif isinstance(shape, Text):
-                assert -1 <= shape.x <= width + 1 and 0 <= shape.y <= drawing.height, shape
-            else:
-                assert "nan" not in shape.d and "inf" not in shape.d
+        assert_within(drawing, width)
