@@ -46,13 +46,20 @@ def width_of(words: str) -> float:
     return LETTER * len(words)
 
 
-def bar_with_words(x: float, y: float, width: float, height: float, css: str, words: str,
+def bar_with_words(x: float, y: float, width: float, height: float, css: str, value: str, words: str,
                    right: float) -> Iterator[Shape]:
-    """A filled bar with its words inside where they fit, else after it, else cut to their first part."""
+    """A filled bar, its value and its words inside where they fit, else after it; words that fit nowhere are left out.
+    """
     width = max(round(width, 2), 1)
-    if width_of(words) + 20 < width:
-        yield Bar(x, y, width, height, css, words, "on-ink", left=10)
-        return
     yield Bar(x, y, width, height, css)
-    short = words if x + width + 14 + width_of(words) < right else words.partition("  ")[0]
-    yield Text(x + width + 14, y + height / 2 + 5, short, "value")
+    inside = room_for(value, words) < width
+    start = round(x + 10 if inside else x + width + 14, 2)
+    baseline = y + height / 2 + 5
+    yield Text(start, baseline, value, "on-ink" if inside else "strong")
+    if inside or start + room_for(value, words) < right:
+        yield Text(round(start + width_of(value) + 8, 2), baseline, words, "on-ink" if inside else "label")
+
+
+def room_for(value: str, words: str) -> float:
+    """Room that a value and its words take in or after a bar, about."""
+    return width_of(value) + width_of(words) + 30

@@ -209,8 +209,9 @@ class Lab:
 
     @property
     def heading(self) -> str:
-        """The slug as words, for the margin: "Prefill interference"."""
-        return self.slug.replace("-", " ").capitalize()
+        """The slug as words, for the margin: "Prefill interference", "GPU count"."""
+        words = self.slug.replace("-", " ").capitalize()
+        return re.sub(r"^(Gpu|Kv)\b", lambda found: found[0].upper(), words)
 
     def view(self, name: str | None) -> View:
         """The view of that name; without one, or with an unknown one, the first."""

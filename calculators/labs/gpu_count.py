@@ -65,9 +65,11 @@ class QueueingForm(forms.Form):
     seed = forms.IntegerField(min_value=1, max_value=9_999, initial=1)
     target_load = forms.FloatField(label="back to a load of", min_value=0.05, max_value=0.99, initial=0.85)
     target_ttft_s = forms.FloatField(label="TTFT wanted", min_value=0.01, max_value=600, initial=2)
-    prefill_tokens_per_s = forms.FloatField(label="prefill", min_value=100, max_value=10_000_000, initial=33_000)
+    prefill_tokens_per_s = forms.FloatField(
+        label="prefill, tokens", min_value=100, max_value=10_000_000, initial=33_000,
+    )
 
-    units = {"service_s": "s", "horizon_s": "s", "target_ttft_s": "s", "prefill_tokens_per_s": "tok/s"}
+    units = {"service_s": "s", "horizon_s": "s", "target_ttft_s": "s", "prefill_tokens_per_s": "/s"}
 
 
 class InFlightForm(forms.Form):
@@ -101,16 +103,18 @@ class DashboardForm(forms.Form):
     slo_ttft_ms = forms.FloatField(label="TTFT within", min_value=1, max_value=600_000, initial=500)
     slo_tpot_ms = forms.FloatField(label="TPOT within", min_value=0.1, max_value=10_000, initial=50)
     front_end_ms = forms.FloatField(label="front end, a request", min_value=0.01, max_value=10_000, initial=3)
-    prefill_tokens_per_s = forms.FloatField(label="prefill", min_value=100, max_value=10_000_000, initial=25_000)
+    prefill_tokens_per_s = forms.FloatField(
+        label="prefill, tokens", min_value=100, max_value=10_000_000, initial=25_000,
+    )
     weights_ms = forms.FloatField(label="step, weights", min_value=0.1, max_value=1_000, initial=15)
     sequence_ms = forms.FloatField(label="each sequence adds", min_value=0, max_value=100, initial=0.1)
     max_num_seqs = forms.IntegerField(label="seats", min_value=1, max_value=4_096, initial=1_024)
-    pool_tokens = forms.IntegerField(label="KV pool", min_value=16, max_value=100_000_000, initial=430_000)
+    pool_tokens = forms.IntegerField(label="KV pool, tokens", min_value=16, max_value=100_000_000, initial=430_000)
 
     units = {
         "rate_per_s": "/s", "prompt_tokens": "tok", "hit_percent": "%", "output_tokens": "tok", "slo_ttft_ms": "ms",
-        "slo_tpot_ms": "ms", "front_end_ms": "ms", "prefill_tokens_per_s": "tok/s", "weights_ms": "ms",
-        "sequence_ms": "ms", "pool_tokens": "tok",
+        "slo_tpot_ms": "ms", "front_end_ms": "ms", "prefill_tokens_per_s": "/s", "weights_ms": "ms",
+        "sequence_ms": "ms",
     }
 
 

@@ -40,6 +40,7 @@ def panel(result: Dashboard, inputs: Mapping[str, Any], narrow: bool) -> Drawing
         *row(1, "KV pool", result.kv_usage, 1, "full", f"{result.kv_usage:.0%} used", narrow,
              (("used", result.kv_usage, "solid"),)),
         *row(2, "TTFT, mean", result.ttft_mean_s, slo_s, span(slo_s),
+             f"{span(result.ttft_mean_s)}, queue {span(result.queue_s)}" if narrow else
              f"{span(result.ttft_mean_s)}: " + ", ".join(f"{name} {span(value)}" for name, value in parts), narrow,
              tuple((name, value, css) for (name, value), css in zip(parts, ("other", "s-waiting", "s-running"),
                                                                   strict=True))),

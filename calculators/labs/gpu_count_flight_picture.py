@@ -46,9 +46,9 @@ def scale_of(most: float, narrow: bool) -> Scale:
 
 def swings(result: InFlight, seats: int, said: float | None, most: float, unit: float, narrow: bool) -> Drawing:
     """What each of so many replicas carries, its P99 as an error bar, and the wall of its seats."""
-    scale, top, row = scale_of(most, narrow), 42, 46 if narrow else 36
-    foot = top + row * len(result.shares)
-    shapes: list[Shape] = [*columns(scale, unit, top - 12, foot)]
+    scale, top, row = scale_of(most, narrow), 42, 46 if narrow else 40
+    foot, rows = top + row * len(result.shares), wall_rows(result, top, row, narrow)
+    shapes: list[Shape] = [*columns(scale, unit, top - 12, foot, every=2 if narrow else 5)]
     for number, share in enumerate(result.shares):
         y, x, p99 = top + row * number, scale(share.batch), scale(share.p99)
         words = f"{share.batch:,.0f}, P99 {share.p99:,.0f}"
@@ -59,7 +59,7 @@ def swings(result: InFlight, seats: int, said: float | None, most: float, unit: 
             wall = scale(min(seats, scale.high))
             after = (wall if p99 < wall < p99 + 130 else p99) + 14
             shapes.append(Text(after, y + 15, words, "strong" if number == 0 else "value"))
-    shapes += limit_wall(scale, seats, top, foot, f"{seats:,} seats")
+    shapes += limit_wall(scale, seats, top, rows, f"{seats:,} seats")
     if said and 0 < said <= scale.high:
         x = scale(said)
         anchor = "end" if x > scale.end - 120 else "start"
@@ -70,9 +70,9 @@ def swings(result: InFlight, seats: int, said: float | None, most: float, unit: 
 
 def pools(result: InFlight, pool: float, largest: float, unit: float, narrow: bool) -> Drawing:
     """The mean resident KV of each replica against its pool, and the step at that batch."""
-    scale, top, row = scale_of(largest, narrow), 42, 46 if narrow else 36
-    foot = top + row * len(result.shares)
-    shapes: list[Shape] = [*columns(scale, unit, top - 12, foot)]
+    scale, top, row = scale_of(largest, narrow), 42, 46 if narrow else 40
+    foot, rows = top + row * len(result.shares), wall_rows(result, top, row, narrow)
+    shapes: list[Shape] = [*columns(scale, unit, top - 12, foot, every=2 if narrow else 5)]
     for number, share in enumerate(result.shares):
         y, x = top + row * number, scale(share.kv_gib)
         fits = share.replicas == result.replicas_for_kv
@@ -84,7 +84,7 @@ def pools(result: InFlight, pool: float, largest: float, unit: float, narrow: bo
             edge = scale(min(pool, scale.high))
             after = (edge if x < edge < x + 250 else x) + 14
             shapes.append(Text(after, y + 15, words, "strong" if fits else "value"))
-    shapes += limit_wall(scale, pool, top, foot, f"pool {pool:g} GiB")
+    shapes += limit_wall(scale, pool, top, rows, f"pool {pool:g} GiB")
     held = ", ".join(f"{share.kv_gib:,.1f} GiB of {share.replicas:,}" for share in result.shares)
     return Drawing(NARROW if narrow else WIDE, foot + 26, f"KV of each replica: {held}", tuple(shapes))
 
@@ -96,11 +96,19 @@ def name_of(share: Share, scale: Scale, y: float, words: str, narrow: bool) -> I
                                                                                       "value", "end")
 
 
-def limit_wall(scale: Scale, limit: float, top: float, foot: float, words: str) -> Iterator[Shape]:
+def wall_rows(result: InFlight, top: float, row: float, narrow: bool) -> list[tuple[float, float]]:
+    """The heights of a wall: one through all rows, or on a phone, where words stand between them, one a row."""
+    if not narrow:
+        return [(top - 14, top + row * len(result.shares))]
+    return [(top + row * number - 3, top + row * number + 23) for number in range(len(result.shares))]
+
+
+def limit_wall(scale: Scale, limit: float, top: float, rows: list[tuple[float, float]], words: str) -> Iterator[Shape]:
     """The limit with its name, or only the name with an arrow where it lies beyond the paper."""
     if limit > scale.high:
         yield Text(scale.end, top - 20, f"{words} →", "limit-text", "end")
         return
-    yield from wall_beside(scale(limit), top - 14, foot)
+    for y1, y2 in rows:
+        yield from wall_beside(scale(limit), y1, y2)
     anchor = "end" if scale(limit) > scale.end - 60 else "middle" if scale(limit) > scale.start + 60 else "start"
-    yield Text(scale(limit), top - 22, words, "limit-text", anchor)
+    yield Text(scale(limit), top - 24, words, "limit-text", anchor)

@@ -1,11 +1,12 @@
 """The pictures of the GPU count: a bar of replicas for each constraint, and why time asks for more than any alone."""
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from calculators.labs.base import Shown
 from calculators.models.gpu_count import Constraint, GpuCount, Shared
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, wall_beside
-from calculators.ruled import bar_with_words, columns, round_unit, width_of
+from calculators.ruled import bar_with_words, columns, room_for, round_unit, width_of
 
 NAMES = 176  # where the bars begin in the wide picture
 NEAR = 0.03  # of a count: as near as a guess has to be to stand in a constraint's row
@@ -32,7 +33,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What the fragment loops over; `missed` names the lines that the reader's number leaves out."""
+    """What the fragment loops over; `alone` is the most that any other constraint asks for.
+
+    `missed` names the lines that the reader's number leaves out.
+    """
 
     wide: Drawing
     narrow: Drawing
@@ -42,6 +46,7 @@ class Picture:
     shares_narrow: Drawing
     wide_share: float
     narrow_share: float
+    alone: int
     missed: tuple[str, ...]
 
 
@@ -56,7 +61,9 @@ def picture(shown: Shown) -> Picture:
     shares = [shared(result, frame, part, shown.inputs["busy_share"]) for frame, part in zip(busy, parts, strict=True)]
     return Picture(
         wide=wide, narrow=narrow, wide_unit=counted(units[0]), narrow_unit=counted(units[1]), shares_wide=shares[0],
-        shares_narrow=shares[1], wide_share=parts[0], narrow_share=parts[1], missed=missed(result, said),
+        shares_narrow=shares[1], wide_share=parts[0], narrow_share=parts[1],
+        alone=max(ceil(constraint.asks) for constraint in result.constraints if not constraint.binds),
+        missed=missed(result, said),
     )
 
 
@@ -81,7 +88,8 @@ def asked(result: GpuCount, frame: Frame, unit: float, said: float | None, each:
     """A bar for each constraint, its wall on the left: too few is forbidden; the spare is stippled."""
     scale = Scale(0, reach(result), frame.x1, frame.x2)
     foot = frame.y(len(result.constraints)) + (0 if frame.narrow else -2)
-    shapes = [*columns(scale, unit, frame.top - 6, foot), *spare(result, scale, frame, foot)]
+    shapes: list[Shape] = [*columns(scale, unit, frame.top - 6, foot, every=2 if frame.narrow else 5)]
+    shapes += spare(result, scale, frame, foot)
     for number, constraint in enumerate(result.constraints):
         shapes += constraint_row(constraint, scale, frame, frame.y(number))
     shapes += [*needed(result, scale, frame, foot), *guess(result, scale, frame, said, each)]
@@ -91,22 +99,16 @@ def asked(result: GpuCount, frame: Frame, unit: float, said: float | None, each:
 def constraint_row(constraint: Constraint, scale: Scale, frame: Frame, y: float) -> Iterator[Shape]:
     """One constraint: its name, its bar with figure and words, its wall."""
     name = "prefill + decode time" if constraint.name == "time" else constraint.name
-    words = said_of(constraint)
+    figure = f"{constraint.asks:,.0f}" if constraint.asks == int(constraint.asks) else f"{constraint.asks:,.3g}"
     x = scale(constraint.asks)
     if frame.narrow:
-        yield Text(frame.x1, y - 6, f"{name}: {words}", "now" if constraint.binds else "label")
+        yield Text(frame.x1, y - 6, f"{name}: {figure}, {constraint.words}", "now" if constraint.binds else "label")
         yield Bar(frame.x1, y, max(round(x - frame.x1, 2), 1), frame.high, "present" if constraint.binds else "other")
     else:
         yield Text(frame.x1 - 14, y + 18, name, "strong" if constraint.binds else "value", "end")
         yield from bar_with_words(frame.x1, y, x - frame.x1, frame.high, "present" if constraint.binds else "solid",
-                                  words, frame.x2)
+                                  figure, constraint.words, frame.x2)
     yield from wall_beside(x, y - 3, y + frame.high + 3, left=True)
-
-
-def said_of(constraint: Constraint) -> str:
-    """"10.6  4.11 M tokens / 386,755": what it asks for and what makes it."""
-    asks = constraint.asks
-    return f"{asks:,.0f}  {constraint.words}" if asks == int(asks) else f"{asks:,.3g}  {constraint.words}"
 
 
 def spare(result: GpuCount, scale: Scale, frame: Frame, foot: float) -> Iterator[Shape]:
@@ -131,7 +133,7 @@ def guess(result: GpuCount, scale: Scale, frame: Frame, said: float | None, each
     if not said or not 0 < (x := scale(said / each)) <= frame.x2:
         return
     row = next((number for number, constraint in enumerate(result.constraints)
-                if not constraint.binds and abs(each * -(-constraint.asks // 1) / said - 1) <= NEAR), None)
+                if not constraint.binds and abs(each * ceil(constraint.asks) / said - 1) <= NEAR), None)
     words = f"your {said / each:,.3g} replicas, {said:,.4g} GPUs" if each > 1 else f"your {said:,.4g}"
     if row is None:
         y1, y2 = frame.top - 6, frame.y(len(result.constraints)) - 8
@@ -142,7 +144,7 @@ def guess(result: GpuCount, scale: Scale, frame: Frame, said: float | None, each
         y, after = frame.top - (20 if frame.narrow else 10), x + 8
     else:
         constraint, y = result.constraints[row], (y1 + y2) / 2 + 5
-        taken = width_of(said_of(constraint)) + 20
+        taken = room_for(f"{constraint.asks:,.3g}", constraint.words)
         after = x + 8 + (0 if taken < scale(constraint.asks) - frame.x1 else taken)
     if after + width_of(words) > frame.x2:
         yield Text(x - 8, y, words, "pen-text", "end")
@@ -162,21 +164,24 @@ def shared(result: GpuCount, frame: Frame, unit: float, busy_share: float) -> Dr
     foot = frame.y(len(result.shares)) + (0 if frame.narrow else 2)
     shapes: list[Shape] = [*columns(scale, unit, frame.top - 8, foot)]
     for number, row in enumerate(result.shares):
-        shapes += share_row(row, scale, frame, frame.y(number))
+        shapes += share_row(row, scale, frame, frame.y(number), busy_share)
     x = scale(busy_share)
-    shapes += wall_beside(x, frame.top - 16, foot)
+    ends = [(frame.y(n) - 3, frame.y(n) + frame.high + 3) for n in range(len(result.shares))]
+    for y1, y2 in ends if frame.narrow else [(frame.top - 16, foot)]:
+        shapes += wall_beside(x, y1, y2)
     label = frame.top - (32 if frame.narrow else 20)
     shapes.append(Text(x + (0 if frame.narrow else 6), label, f"at most {busy_share:g}", "limit-text", "end"))
     title = f"Busy share of a replica: {', '.join(f'{row.busy:.2f} at {row.count:,}' for row in result.shares)}"
     return Drawing(frame.width, foot + 26, title, tuple(shapes))
 
 
-def share_row(row: Shared, scale: Scale, frame: Frame, y: float) -> Iterator[Shape]:
+def share_row(row: Shared, scale: Scale, frame: Frame, y: float, busy_share: float) -> Iterator[Shape]:
     """One count: prefill solid, decode hollow, the sum and its step after them."""
     x, middle, end = frame.x1, scale(row.prefill_share), scale(row.busy)
     name = f"{row.count:,} replica{'s' * (row.count != 1)}"
     weight = "strong" if row.needed else "value"
-    words = f"{row.batch:,.3g} in the batch, step {row.step_ms:.1f} ms"
+    batch = f"{row.batch:,.0f}" if row.batch >= 10 else f"{row.batch:.1f}"
+    words = f"{batch} in the batch, step {row.step_ms:.1f} ms"
     if frame.narrow:
         yield Text(x, y - 5, f"{name}: busy {row.busy:.2f}, {words}", "now" if row.needed else "label")
     else:
@@ -184,9 +189,11 @@ def share_row(row: Shared, scale: Scale, frame: Frame, y: float) -> Iterator[Sha
     prefill, decode = f"{row.prefill_share:.2f}", f"{row.decode_share:.2f}"
     yield Bar(x, y, round(middle - x, 2), frame.high, "present" if row.needed else "solid",
               prefill if middle - x > 44 else "", "on-ink", left=8)
-    yield Bar(middle, y, round(end - middle, 2), frame.high, "result", decode if end - middle > 44 else "", left=8)
+    yield Bar(middle, y, round(end - middle, 2), frame.high, "result" if row.needed else "hollow",
+              decode if end - middle > 44 else "", left=8)
     if not frame.narrow:
-        after = max(end, scale(0.85) if end < scale(0.85) < end + 60 else end) + 14
+        wall = scale(busy_share)
+        after = (wall if end - 2 < wall < end + 60 else end) + 14
         yield Text(after, y + 15, f"{row.busy:.2f}", weight)
         yield Text(after + 42, y + 15, words, "label")
 

@@ -98,7 +98,7 @@ def waits(result: Queueing, said: float | None, width: float) -> Drawing:
     shapes: list[Shape] = []
     for number, (name, got, by_formula) in enumerate(pairs):
         y = 6 + 50 * number
-        shapes.append(Text(names - 10, y + 22, name, "strong" if name == "P99" else "value", "end"))
+        shapes.append(Text(names - 10, y + 12, name, "strong" if name == "P99" else "value", "end"))
         shapes.append(Bar(names, y, max(round(scale(got) - names, 2), 1), 15, "present" if name == "P99" else "solid"))
         shapes.append(Text(scale(got) + 10, y + 12, span(got), "value"))
         if by_formula is not None:

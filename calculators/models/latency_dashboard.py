@@ -267,15 +267,15 @@ def why_not(cause: str, waiting: float, usage: float, seats: int, running: float
 
 def lines_of(rate: float, output: int, prefill_s: float, tpot_s: float, running: float, ttft: float, front_rate: float,
              queue_s: float, good: float) -> tuple[Line, ...]:
-    """Running by Little's law, TTFT by its parts, goodput."""
+    """TTFT by its parts, then running and waiting by Little's law, then goodput."""
     decode = (output - 1) * tpot_s
     return (
+        Line("front end", "TTFT less queue less prefill", 1e3 / front_rate, "ms"),
+        Line("queue time", "first scheduled less queued", 1e3 * queue_s, "ms"),
+        Line("prefill time", "first token less first scheduled", 1e3 * prefill_s, "ms"),
+        Line("mean TTFT", "", 1e3 * ttft, "ms", total=True),
         Line("decode time", f"({output:,} − 1) × {tpot_s:.4g} s", decode, "s"),
-        Line("prefill time", "", prefill_s, "s"),
-        Line("running", f"{rate:g} × ({decode:.4g} + {prefill_s:.3g}) s", running, "sequences"),
-        Line("front end", "TTFT less queue less prefill", 1 / front_rate, "s"),
-        Line("queue time", "", queue_s, "s"),
+        Line("running", f"{rate:g} × ({prefill_s:.3g} + {decode:.4g}) s", running, "sequences"),
         Line("waiting", f"{rate:g} × {queue_s:.3g} s", rate * queue_s, "requests"),
-        Line("mean TTFT", f"{1 / front_rate:.3g} + {queue_s:.3g} + {prefill_s:.3g} s", ttft, "s"),
         Line("goodput", f"{rate:g} × {good:.3f}", rate * good, "a second"),
     )

@@ -128,7 +128,7 @@ def solve(*, load: float = 0.85, service_s: float = 0.1, service: str = EXPONENT
         overload=overload, shed_share=shed, token_cap=round(target_ttft_s * prefill_tokens_per_s),
         ladder=ladder_of(load, service_s), finding=finding(load, service_s, p99, overload, run, regime),
         regime_verdict=regime_verdict(load, regime, overload, shed, target_load),
-        run_verdict=run_verdict(run, formula, seed),
+        run_verdict=run_verdict(run, formula, overload, seed),
         lines=lines_of(load, service_s, formula, overload, run, regime, shed, target_load, horizon_s, target_ttft_s,
                        prefill_tokens_per_s, p99),
         slips=slips_of(load, service_s, formula, run, p99, regime),
@@ -266,7 +266,7 @@ def regime_verdict(load: float, regime: str, overload: Overload, shed: float, ta
             f"backlog of {overload.backlog:,.0f} then takes {span(overload.drained_s)} to drain.")
 
 
-def run_verdict(run: Run, formula: Formula, seed: int) -> str:
+def run_verdict(run: Run, formula: Formula, growing: Overload, seed: int) -> str:
     """The run beside the formula, in a sentence."""
     seen = f"Seed {seed}: {run.arrived:,} arrivals, median {span(run.p50_s)}, P99 {span(run.p99_s)}"
     seen += f", {run.rejected_share:.1%} turned away" if run.rejected else ""
@@ -275,6 +275,8 @@ def run_verdict(run: Run, formula: Formula, seed: int) -> str:
             f" and {formula.rejected_share:.1%}." if run.rejected else ".")
     if formula.mean_s is not None:
         return f"{seen}; the mean is {span(run.mean_s)}, by formula {span(formula.mean_s)}."
+    if growing.grows_per_s:
+        return f"{seen}; by the straight line the last to come waits {span(growing.wait_s)}."
     return f"{seen}. No short formula holds here."
 
 
