@@ -88,6 +88,14 @@ class ProfileForm(forms.ModelForm):
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
         error_messages=always("A whole number from 0 to 63."),
     )
+    new_numbers_per_day = forms.IntegerField(
+        label="New number cards a day",
+        help_text="They take seconds each.",
+        min_value=0,
+        max_value=200,
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        error_messages=always("A whole number from 0 to 200."),
+    )
     reviews_per_day = forms.IntegerField(
         label="Most reviews a day",
         help_text="What is past it waits, and Today says so.",
@@ -97,8 +105,13 @@ class ProfileForm(forms.ModelForm):
         error_messages=always("A whole number from 0 to 999."),
     )
     question_steps = forms.CharField(
-        label="Learning steps",
+        label="Learning steps of questions",
         help_text="Waits before a new question counts as learned, such as “10m”. Empty: none.",
+        required=False,
+    )
+    number_steps = forms.CharField(
+        label="Learning steps of number cards",
+        help_text="Waits before a new number counts as learned, such as “1m 10m”. Empty: none.",
         required=False,
     )
     relearning_steps = forms.CharField(
@@ -116,8 +129,8 @@ class ProfileForm(forms.ModelForm):
     class Meta:
         model = Profile
         fields = (
-            "desired_retention", "new_questions_per_day", "reviews_per_day", "question_steps", "relearning_steps",
-            "day_start", "zone", "theme",
+            "desired_retention", "new_questions_per_day", "new_numbers_per_day", "reviews_per_day", "question_steps",
+            "number_steps", "relearning_steps", "day_start", "zone", "theme",
         )  # fmt: skip
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -129,6 +142,9 @@ class ProfileForm(forms.ModelForm):
 
     def clean_question_steps(self) -> str:
         return read_steps(self.cleaned_data["question_steps"])
+
+    def clean_number_steps(self) -> str:
+        return read_steps(self.cleaned_data["number_steps"])
 
     def clean_relearning_steps(self) -> str:
         return read_steps(self.cleaned_data["relearning_steps"])

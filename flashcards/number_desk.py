@@ -38,7 +38,7 @@ class NumberDesk(Desk):
     @property
     def title(self) -> str:
         """What stands in front, in plain words."""
-        return self.staffs if self.reverse else self.note.ask.replace("`", "")
+        return services.value_with_unit(self.note) if self.reverse else self.note.ask.replace("`", "")
 
     @property
     def ask_html(self) -> SafeString:
@@ -61,11 +61,6 @@ class NumberDesk(Desk):
     def size(self) -> str:
         """How large it can be written: a long one takes a smaller type."""
         return "" if len(self.value) <= 5 else "long" if len(self.value) <= 7 else "longest"
-
-    @property
-    def staffs(self) -> str:
-        close = self.note.unit in ("", "%", "×")
-        return f"{self.value}{'' if close else ' '}{self.note.unit}"
 
     @cached_property
     def form(self) -> EstimateForm:

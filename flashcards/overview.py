@@ -3,14 +3,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString
+
 from accounts.models import Profile
 from calculators.pictures import NARROW, Drawing
 from flashcards import pictures
-from flashcards.models import Card, Rating, Review
+from flashcards.models import Card, Direction, Rating, Review
 from flashcards.queue import Day, Place
 from flashcards.study_day import study_day
 from flashcards.templatetags.flashcards_tags import day_words, minutes_words
-from questions.models import Question
+from questions.services import inline, value_with_unit
 
 SHOWN_IN_LINE = 5
 WIDE = 860
@@ -18,9 +21,10 @@ WIDE = 860
 
 @dataclass(frozen=True, slots=True)
 class LineRow:
-    """A question that is due, as the table shows it; a new one has no recall yet."""
+    """A card that is due, as the table shows it; a new one has no recall yet."""
 
-    question: Question
+    card: Card
+    front: SafeString
     recall: float | None
     ruler: Drawing | None
     seconds: int
@@ -56,12 +60,25 @@ class Overview:
     def row(self, place: Place) -> LineRow:
         new = place.recall is None
         ruler = None if new else pictures.recall_ruler(place.recall, self.profile.desired_retention)
-        return LineRow(place.card.question, place.recall, ruler, place.seconds)
+        return LineRow(place.card, front(place.card), place.recall, ruler, place.seconds)
 
     @property
-    def more(self) -> int:
-        """How many stand in line behind those shown."""
-        return len(self.day.first_in_line[SHOWN_IN_LINE:])
+    def more(self) -> str:
+        """What stands in line behind those shown: "4 questions, 5 numbers"."""
+        rest = self.day.first_in_line[SHOWN_IN_LINE:]
+        numbers = sum(place.card.note_id is not None for place in rest)
+        counts = {"question": len(rest) - numbers, "number": numbers}
+        return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items() if count)
+
+    @property
+    def numbers_alone(self) -> str:
+        """What a sitting with the number cards alone would be, "5 number cards, 1 min"; empty when that is all there
+        is, or nothing."""
+        numbers = [place for place in self.day.first_in_line if place.card.note_id]
+        if not numbers or len(numbers) == len(self.day.first_in_line):
+            return ""
+        minutes = max(round(sum(place.seconds for place in numbers) / 60), 1)
+        return f"{len(numbers)} number card{'' if len(numbers) == 1 else 's'}, {minutes} min"
 
     @cached_property
     def forecast(self) -> dict[str, Drawing] | None:
@@ -92,6 +109,15 @@ class Overview:
         if self.day.studied_today:
             return days
         return f"{days}; today makes {self.day.streak + 1}" if self.day.streak else "today makes 1"
+
+
+def front(card: Card) -> SafeString:
+    """What a card asks from, as a line: the question's title, a number's meaning, or the number."""
+    if card.note_id is None:
+        return conditional_escape(card.question.title)
+    if card.direction == Direction.REVERSE:
+        return conditional_escape(value_with_unit(card.note))
+    return inline(card.note.ask)
 
 
 def next_words(day: Day, profile: Profile) -> str:

@@ -6,17 +6,23 @@ from django.db import transaction
 
 from accounts.models import User
 from flashcards import memory, queue
-from flashcards.models import Attempt, Card, Draft, Rating, Review
+from flashcards.models import Attempt, Card, Direction, Draft, Rating, Review
 from flashcards.study_day import study_day
-from questions.models import Question
+from questions.access import notes_for, published
 
 MOST_SECONDS = 24 * 60 * 60
 
 
 def ensure_cards(user: User) -> None:
-    """Give the person a card for each question that is open to drilling; those there stay as they are."""
-    missing = Question.objects.filter(draft=False, retired=False).exclude(cards__user=user)
-    Card.objects.bulk_create([Card(user=user, question=question) for question in missing], ignore_conflicts=True)
+    """Give the person a card for each question and each side of a number card that is open to drilling; those there
+    stay as they are."""
+    missing = [Card(user=user, question=question) for question in published().exclude(cards__user=user)]
+    there = set(Card.objects.filter(user=user, question=None).values_list("note_id", "direction"))
+    for note in notes_for(user):
+        sides = [Direction.FORWARD, Direction.REVERSE] if note.reverse else [Direction.FORWARD]
+        missing += [Card(user=user, note=note, direction=side) for side in sides if (note.pk, side) not in there]
+    if missing:
+        Card.objects.bulk_create(missing, ignore_conflicts=True)
 
 
 def open_card(card: Card, now: datetime) -> Draft:

@@ -6,8 +6,11 @@ from django.forms import BoundField
 from accounts.forms import ProfileForm
 
 GROUPS = (
-    ("how much", "and how well", ("desired_retention", "new_questions_per_day", "reviews_per_day")),
-    ("steps", "inside a day", ("question_steps", "relearning_steps")),
+    (
+        "how much", "and how well",
+        ("desired_retention", "new_questions_per_day", "new_numbers_per_day", "reviews_per_day"),
+    ),
+    ("steps", "inside a day", ("question_steps", "number_steps", "relearning_steps")),
     ("the day", "", ("day_start", "zone")),
     ("looks", "", ("theme",)),
 )

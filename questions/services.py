@@ -16,7 +16,7 @@ from questions.content import ARRAYS, QuestionFile, digest
 from questions.figures import BadFigure, Ran, resolve
 from questions.grading import Judgement
 from questions.models import Note, Question
-from questions.notes import NoteFile
+from questions.notes import NoteFile, shown_value
 from questions.runs import draw, play
 from questions.standing import Standing, standings
 
@@ -276,6 +276,11 @@ def lab_of_note(note: Note) -> tuple[str, str]:
         return "", ""
     view = lab.view(note.calc.get("view"))
     return lab.address(view, note.calc.get("values", {})), lab.heading
+
+
+def value_with_unit(note: Note) -> str:
+    """The value as the card writes it: "128 KiB", "69%"."""
+    return f"{shown_value(note)}{'' if note.unit in ('', '%', '×') else ' '}{note.unit}"
 
 
 def inline(text: str) -> SafeString:

@@ -6,7 +6,8 @@ from accounts.forms import ProfileForm, read_steps, zones
 from accounts.models import Profile, User
 
 GOOD = {
-    "desired_retention": "0.92", "new_questions_per_day": "1", "reviews_per_day": "24", "question_steps": "",
+    "desired_retention": "0.92", "new_questions_per_day": "1", "new_numbers_per_day": "6",
+    "reviews_per_day": "24", "question_steps": "", "number_steps": "1m 10m",
     "relearning_steps": "10m", "day_start": "04:00", "zone": "Europe/Berlin", "theme": "dark",
 }  # fmt: skip
 

@@ -21,8 +21,10 @@ OUT_LOUD = "I said it out loud"
 
 @pytest.fixture
 def learner(transactional_db: None, ada: User) -> User:
-    """Ada with the real bank in her deck."""
+    """Ada with the real bank's questions in her deck; no number card is begun."""
     loading.load_bank(loading.read_bank())
+    ada.profile.new_numbers_per_day = 0
+    ada.profile.save()
     services.ensure_cards(ada)
     return ada
 

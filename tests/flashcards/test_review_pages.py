@@ -25,13 +25,13 @@ def bank() -> loading.Bank:
 
 @pytest.fixture
 def deck(ada: User, bank: loading.Bank) -> dict[str, Card]:
-    """Ada's cards of the real bank, by slug, and a plain question that takes an outline."""
+    """Ada's questions of the real bank, by slug, and a plain one that takes an outline; no number card is begun."""
     loading.load_bank(bank)
     write_questions(1)
-    ada.profile.new_questions_per_day = 63
+    ada.profile.new_questions_per_day, ada.profile.new_numbers_per_day = 63, 0
     ada.profile.save()
     services.ensure_cards(ada)
-    return {card.question.slug: card for card in Card.objects.filter(user=ada)}
+    return {card.question.slug: card for card in Card.objects.filter(user=ada, note=None)}
 
 
 @pytest.fixture

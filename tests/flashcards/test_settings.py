@@ -8,7 +8,8 @@ from django.urls import reverse
 from accounts.models import Profile, User
 
 AS_IT_IS = {
-    "desired_retention": "0.9", "new_questions_per_day": "2", "reviews_per_day": "24", "question_steps": "",
+    "desired_retention": "0.9", "new_questions_per_day": "2", "new_numbers_per_day": "6",
+    "reviews_per_day": "24", "question_steps": "", "number_steps": "1m 10m",
     "relearning_steps": "10m", "day_start": "04:00", "zone": "UTC", "theme": "auto",
 }
 

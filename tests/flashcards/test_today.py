@@ -63,8 +63,8 @@ def test_what_is_due_stands_before_what_is_new(ada: User, deal: Deal):
 def test_the_line_shows_five_and_counts_the_rest(ada: User, deal: Deal):
     deal(8)
     found = overview(ada, NOON)
-    assert [row.question.slug for row in found.rows] == ["q1", "q2", "q3", "q4", "q5"]
-    assert found.more == 3
+    assert [row.card.question.slug for row in found.rows] == ["q1", "q2", "q3", "q4", "q5"]
+    assert found.more == "3 questions"
     assert all(row.recall is None and row.ruler is None for row in found.rows)
 
 
