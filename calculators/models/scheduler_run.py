@@ -222,6 +222,14 @@ class Victim:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """From the beginning of the step in which a request arrives to the end of the one that gives its first token."""
+
+    steps: int
+    time_to_first_token_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A whole run, and its totals in tokens, steps and preemptions."""
 
@@ -263,11 +271,14 @@ class Run:
         return {id: step.step for step in reversed(self.steps) for id in step.sampled}
 
     @property
-    def ttft_s(self) -> dict[str, float]:
-        """Each request's time from its arrival to its first token, for an 8B model on one H100."""
+    def waits(self) -> dict[str, Wait]:
+        """Each request's way to its first token, for an 8B model on one H100."""
         ends_ms = [0.0, *accumulate(self.took_ms(step.step, Machine()) for step in self.steps)]
         arrived = {request.id: request.arrival_step for request in self.requests}
-        return {id: (ends_ms[at + 1] - ends_ms[arrived[id]]) / 1e3 for id, at in self.first_token_step.items()}
+        return {
+            id: Wait(at + 1 - arrived[id], (ends_ms[at + 1] - ends_ms[arrived[id]]) / 1e3)
+            for id, at in self.first_token_step.items()
+        }
 
     @property
     def longest_step_ms(self) -> float:

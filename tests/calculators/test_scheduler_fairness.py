@@ -39,12 +39,13 @@ def test_a_prompt_alone_takes_its_prefill() -> None:
     16,000.5 / 615e12 = 436.5 ms, CPU 4 · 0.9 ms."""
     run = simulate(requests=parse_requests("A:32000/1@0"), max_num_batched_tokens=8000, max_num_seqs=1,
                    usable_blocks=125, block_size=256, max_model_len=32_768)
-    assert run.ttft_s == {"A": pytest.approx(4 * 0.20891 + 0.43649 + 4 * 0.0009, abs=1e-4)}
+    assert run.waits["A"].steps == 4
+    assert run.waits["A"].time_to_first_token_s == pytest.approx(4 * 0.20891 + 0.43649 + 4 * 0.0009, abs=1e-4)
 
 
 def test_a_wait_counts_from_the_arrival() -> None:
     run = small(0)
     steps_ms = [run.took_ms(step.step, Machine()) for step in run.steps]
-    assert run.ttft_s["A"] == pytest.approx(sum(steps_ms[:3]) / 1e3)
-    assert run.ttft_s["E"] == pytest.approx(sum(steps_ms[1:10]) / 1e3)
+    assert run.waits["A"].time_to_first_token_s == pytest.approx(sum(steps_ms[:3]) / 1e3)
+    assert run.waits["E"].time_to_first_token_s == pytest.approx(sum(steps_ms[1:10]) / 1e3)
     assert run.longest_step_ms == max(steps_ms)
