@@ -6,6 +6,7 @@ from math import log2
 from calculators.labs.base import Shown
 from calculators.log_paper import LogPaper, dot, log_paper
 from calculators.models.batch_ceilings import LARGEST_BATCH, BatchCeilings, Point, point
+from calculators.models.quantity import say
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, polyline, wall_beside
 
 FINENESS = 8  # points of a line in each doubling of the batch
@@ -175,5 +176,5 @@ def thumbnail(result: BatchCeilings) -> Drawing:
 
 
 def figure(value: float) -> str:
-    """A figure of a step to three digits, thousands apart: "4.87", "22.4", "129", "38,070"."""
-    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
+    """A figure to three digits, thousands apart: "0.58", "22.4", "38,070"."""
+    return say(value, "")

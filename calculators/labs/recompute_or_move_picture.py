@@ -5,7 +5,8 @@ from math import log2
 
 from calculators.labs.base import Shown
 from calculators.log_paper import LogPaper, dot, log_paper
-from calculators.models.recompute_or_move import Copies, Move, RecomputeOrMove, in_bytes
+from calculators.models.quantity import say
+from calculators.models.recompute_or_move import Copies, RecomputeOrMove, in_bytes
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, polyline, wall_beside
 
 FINENESS = 8  # points of the move's line in each doubling of the copy
@@ -39,14 +40,12 @@ class Picture:
 
 def picture(shown: Shown) -> Picture:
     """Both drawings of each picture; what the reader said is a bandwidth in GB/s."""
-    result, inputs = shown.result, shown.inputs
-    link, trips = inputs["link_gb_per_s"], inputs["trips"]
-    move = Move(result.kv_bytes, link, inputs["overhead_us"], trips)
-    needed = trips * result.context_gb_per_s
+    result, link = shown.result, shown.result.move.link_gb_per_s
+    needed = result.move.trips * result.context_gb_per_s
     copies = [Rate(in_bytes(each.bytes), each.gb_per_s, each.present) for each in result.sizes]
     models = [Rate(each.name, each.gb_per_s, each.present) for each in result.others]
     return Picture(
-        wide=costs(result, move, narrow=False), narrow=costs(result, move, narrow=True),
+        wide=costs(result, narrow=False), narrow=costs(result, narrow=True),
         copies_wide=reached(copies, needed, link, 480), copies_narrow=reached(copies, needed, link, NARROW),
         models_wide=needs(models, link, shown.said, 480), models_narrow=needs(models, link, shown.said, NARROW),
         crossing=in_bytes(result.crossing_bytes or 0),
@@ -54,8 +53,9 @@ def picture(shown: Shown) -> Picture:
     )
 
 
-def costs(result: RecomputeOrMove, move: Move, narrow: bool) -> Drawing:
+def costs(result: RecomputeOrMove, narrow: bool) -> Drawing:
     """Recomputing as a level line, moving as one that falls with the copy's size, and the wall where they cross."""
+    move = result.move
     left, right, row = (44, NARROW - 6, 22) if narrow else (72, WIDE - 14, 26)
     crossing = result.crossing_bytes if (result.crossing_bytes or 0) <= LARGEST_CROSSING else None
     sizes = (SMALLEST, LARGEST, result.copy_bytes, *([crossing] if crossing else []))
@@ -165,5 +165,5 @@ def thumbnail(result: RecomputeOrMove) -> Drawing:
 
 
 def in_figures(value: float) -> str:
-    """A time or a rate to three figures, thousands apart: "0.58", "22.3", "1,024"."""
-    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
+    """A figure to three digits, thousands apart: "0.58", "22.4", "38,070"."""
+    return say(value, "")

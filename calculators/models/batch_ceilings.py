@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from calculators.models import catalogue
 from calculators.models.base import Line, Refusal
 from calculators.models.catalogue import BF16, FULL, GPUS, Gpu
+from calculators.models.quantity import say
 from calculators.models.step_time import Machine, kv_read_ms, linear_ms, step_ms
 
 # Each layer keeps every token and every token meets every weight: what the rules below count on.
@@ -64,18 +65,58 @@ class BatchCeilings:
     binds: str
     reached: int
     reached_by: str
-    flag_over_ridge: float
     best: Point
     full: Point
-    slower: float
-    gain: float
     sweep: tuple[Point, ...]
     contexts: tuple[AtContext, ...]
-    finding: str
-    binds_verdict: str
-    flag_verdict: str
-    lines: tuple[Line, ...]
-    slips: tuple[tuple[float, str], ...]
+    lines: tuple[Line, ...] = ()
+    slips: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def flag_over_ridge(self) -> float:
+        return self.flag / self.ridge
+
+    @property
+    def slower(self) -> float:
+        """How many times slower each user is at what is admitted than at the lowest ceiling."""
+        return self.full.step_ms / self.best.step_ms
+
+    @property
+    def gain(self) -> float:
+        """What all users together gain there, as a fraction."""
+        return self.full.tokens_per_s / self.best.tokens_per_s - 1
+
+    @property
+    def finding(self) -> str:
+        """The whole result in one sentence."""
+        context = next(row.context for row in self.contexts if row.present)
+        which = {KV: "the KV pool", RIDGE: "the compute ridge", FLAG: "the flag"}[self.binds]
+        return (f"For sequences of {context:,} tokens {which} is the lowest ceiling: {self.lowest:,} of KV "
+                f"{self.kv_ceiling:,}, ridge {self.ridge:,} and flag {self.flag:,}.")
+
+    @property
+    def binds_verdict(self) -> str:
+        """What a step at the lowest ceiling is made of, in a sentence."""
+        best = self.best
+        return (f"At {best.batch:,} a step takes {say(best.step_ms, 'ms')}, {best.kv_ms / best.step_ms:.0%} of it "
+                f"reading KV: {best.tokens_per_s:,.0f} tokens/s, {best.user_tokens_per_s:,.0f} for each user.")
+
+    @property
+    def flag_verdict(self) -> str:
+        """What the flag does here and whether to change it, in a sentence or two."""
+        if self.binds == FLAG:
+            others = f"the pool holds {self.kv_ceiling:,} and the ridge lies at {self.ridge:,}"
+            return f"The flag binds: {others}, so a higher one adds throughput up to the lower of the two."
+        if self.binds == KV:
+            return (f"The flag of {self.flag:,} is not reached: the pool is full at {self.kv_ceiling:,}. It sizes "
+                    "buffers and graph captures; below the pool's ceiling it would cap the batch.")
+        if self.reached == self.ridge:
+            return f"The batch stops at the ridge, {self.ridge:,}."
+        lets = "The flag" if self.reached_by == FLAG else "The pool"
+        more = "nothing more" if self.gain < 1e-4 else f"{self.gain:.2%} more" if self.gain < 0.01 else "little more"
+        return (f"{lets} lets in {self.reached:,}, {self.reached / self.ridge:.1f}× the ridge: each user falls from "
+                f"{self.best.user_tokens_per_s:,.0f} to {self.full.user_tokens_per_s:,.0f} tokens/s, for {more} in "
+                f"all. A flag near {self.ridge:,} stops there.")
 
 
 def solve(*, context_tokens: int = 2_048, max_num_seqs: int | None = None, pool_gib: float | None = 55,
@@ -106,28 +147,25 @@ def solve(*, context_tokens: int = 2_048, max_num_seqs: int | None = None, pool_
         for context in sorted({*CONTEXTS, context_tokens})
     )
     here = next(row for row in contexts if row.present)
-    best, full = point(machine, here.lowest, context_tokens), point(machine, here.reached, context_tokens)
+    rule = (card.effective_tflop_per_s / card.bf16_tflop_per_s) / (card.effective_tb_per_s / card.tb_per_s)
     result = BatchCeilings(
         machine=machine, pool_bytes=pool_bytes, pool_blocks=blocks, pool_tokens=blocks * block_size,
-        sequence_blocks=needed, kv_ceiling=here.kv_ceiling, ridge=ridge,
-        rule_ridge=round(ridge_of(machine) * card.effective_tflop_per_s / card.bf16_tflop_per_s
-                         * card.tb_per_s / card.effective_tb_per_s),
+        sequence_blocks=needed, kv_ceiling=here.kv_ceiling, ridge=ridge, rule_ridge=round(ridge_of(machine) * rule),
         one_roofline=one_roofline(machine, context_tokens), flag=flag, lowest=here.lowest, binds=here.binds,
-        reached=here.reached, reached_by=KV if here.kv_ceiling <= flag else FLAG, flag_over_ridge=flag / ridge,
-        best=best, full=full, slower=full.step_ms / best.step_ms, gain=full.tokens_per_s / best.tokens_per_s - 1,
+        reached=here.reached, reached_by=KV if here.kv_ceiling <= flag else FLAG,
+        best=point(machine, here.lowest, context_tokens), full=point(machine, here.reached, context_tokens),
         sweep=tuple(point(machine, 1 << power, context_tokens) for power in range(LARGEST_BATCH.bit_length())),
-        contexts=contexts, finding="", binds_verdict="", flag_verdict="", lines=(), slips=(),
+        contexts=contexts,
     )
-    pool = (f"({gpu_memory_utilization:g} × {card.visible_gib * tensor_parallel_size:g} − "
-            f"{machine.weight_bytes / 2**30:.2f} − {other_gib * tensor_parallel_size:g})")
-    wasted = (card.visible_gib * tensor_parallel_size * 2**30) // (machine.kv_bytes_per_token * context_tokens)
-    heads = MODELS[model].kv_heads / MODELS[model].query_heads
+    memory = card.visible_gib * tensor_parallel_size
+    pool = f"{pool_gib:g}" if pool_gib is not None else (
+        f"({gpu_memory_utilization:g} × {memory:g} − {machine.weight_bytes / 2**30:.2f} − "
+        f"{other_gib * tensor_parallel_size:g})")
     return replace(
-        result, finding=finding(result, context_tokens), binds_verdict=binds_verdict(result),
-        flag_verdict=flag_verdict(result),
-        lines=lines_of(result, machine, context_tokens, block_size, pool if pool_gib is None else f"{pool_gib:g}",
-                       "" if max_num_seqs else f", default of {card.name}"),
-        slips=slips_of(result, whole_card=wasted, by_query_heads=here.kv_ceiling * heads,
+        result,
+        lines=lines_of(result, context_tokens, block_size, pool, "" if max_num_seqs else f", default of {card.name}"),
+        slips=slips_of(result, whole_card=memory * 2**30 // (machine.kv_bytes_per_token * context_tokens),
+                       by_query_heads=here.kv_ceiling * MODELS[model].kv_heads / MODELS[model].query_heads,
                        default=max_num_seqs is None),
     )
 
@@ -197,43 +235,12 @@ def at_context(context: int, kv_ceiling: int, ridge: int, flag: int, present: in
     return AtContext(context, kv_ceiling, lowest, binds, min(kv_ceiling, flag), context == present)
 
 
-def finding(result: BatchCeilings, context: int) -> str:
-    """The whole result in one sentence."""
-    which = {KV: "the KV pool", RIDGE: "the compute ridge", FLAG: "the flag"}[result.binds]
-    return (f"For sequences of {context:,} tokens {which} is the lowest ceiling: {result.lowest:,} of KV "
-            f"{result.kv_ceiling:,}, ridge {result.ridge:,} and flag {result.flag:,}.")
-
-
-def binds_verdict(result: BatchCeilings) -> str:
-    """What a step at the lowest ceiling is made of, in a sentence."""
-    best = result.best
-    return (f"At {best.batch:,} a step takes {in_ms(best.step_ms)}, {best.kv_ms / best.step_ms:.0%} of it reading KV: "
-            f"{best.tokens_per_s:,.0f} tokens/s, {best.user_tokens_per_s:,.0f} for each user.")
-
-
-def flag_verdict(result: BatchCeilings) -> str:
-    """What the flag does here and whether to change it, in a sentence or two."""
-    if result.binds == FLAG:
-        others = f"the pool holds {result.kv_ceiling:,} and the ridge lies at {result.ridge:,}"
-        return f"The flag binds: {others}, so a higher one adds throughput up to the lower of the two."
-    if result.binds == KV:
-        return (f"The flag of {result.flag:,} is not reached: the pool is full at {result.kv_ceiling:,}. It sizes "
-                "buffers and graph captures; below the pool's ceiling it would cap the batch.")
-    if result.reached == result.ridge:
-        return f"The batch stops at the ridge, {result.ridge:,}."
-    lets = "The flag" if result.reached_by == FLAG else "The pool"
-    more = "nothing more" if result.gain < 1e-4 else f"{result.gain:.2%} more" if result.gain < 0.01 else "little more"
-    return (f"{lets} lets in {result.reached:,}, {result.reached / result.ridge:.1f}× the ridge: each user falls from "
-            f"{result.best.user_tokens_per_s:,.0f} to {result.full.user_tokens_per_s:,.0f} tokens/s, for {more} in "
-            f"all. A flag near {result.ridge:,} stops there.")
-
-
-def lines_of(result: BatchCeilings, machine: Machine, context: int, block_size: int, pool: str,
-             default: str) -> tuple[Line, ...]:
+def lines_of(result: BatchCeilings, context: int, block_size: int, pool: str, default: str) -> tuple[Line, ...]:
     """The three ceilings with their numbers filled in, the lowest, and the step there and at what is admitted.
 
     `pool` is the pool's GiB as given or as a sum, `default` says whose default the flag is.
     """
+    machine = result.machine
     flop, read = f"{machine.flop_per_s / 1e12:g}e12", f"{machine.bytes_per_s / 1e12:g}e12"
     best, full, lowest = result.best, result.full, f"{result.best.batch:,}"
     best_ms, full_ms = Line("", "", best.step_ms).figure, Line("", "", full.step_ms).figure
@@ -289,8 +296,3 @@ def slips_of(result: BatchCeilings, *, whole_card: float, by_query_heads: float,
         slips.insert(0, (256, "That is the default of an A100 and of small cards; on this one it is "
                               f"{result.flag:,}, and {stops}."))
     return tuple((value, words) for value, words in slips if value and abs(value / result.lowest - 1) > SLIP_APART)
-
-
-def in_ms(value: float) -> str:
-    """A step to three figures: "7.75 ms", "22.4 ms", "1,210 ms"."""
-    return f"{value:.2f} ms" if value < 10 else f"{value:.1f} ms" if value < 100 else f"{value:,.0f} ms"

@@ -4,12 +4,14 @@ from dataclasses import dataclass, replace
 from calculators.models import catalogue
 from calculators.models.base import Line, Refusal
 from calculators.models.catalogue import FULL, GPUS, MLA, Model, machine
+from calculators.models.quantity import say
 from calculators.models.step_time import Machine, attention_ms
 
 MODELS = {slug: model for slug, model in catalogue.MODELS.items() if model.pattern in ((FULL,), (MLA,))}
 COMPARED = ("llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "deepseek-v3")
 COPY_BYTES = tuple(kib * 1024 for kib in (16, 32, 64, 512, 2_048))
 MOST_COPIES = 10_000_000
+UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
 LITTLE_MS = 5  # below this either way is lost in the steps that a request waits anyway
 SLIP_APART = 0.05  # a wrong value nearer to the right one than this is no slip
 
@@ -37,6 +39,32 @@ class OtherModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """So many bytes over a link, each copy with its overhead; `trips` is 2 when they were also brought out."""
+
+    kv_bytes: int
+    link_gb_per_s: float
+    overhead_us: float
+    trips: int
+
+    @property
+    def wire_ms(self) -> float:
+        """The link's own time, without any overhead."""
+        return self.trips * self.kv_bytes / self.link_gb_per_s / 1e6
+
+    def in_copies(self, bytes: int, present: bool = False) -> Copies:
+        count = -(-self.kv_bytes // bytes)
+        takes = self.trips * count * self.overhead_us / 1e3 + self.wire_ms
+        return Copies(bytes, count, takes, bytes / (self.overhead_us * 1e3 + bytes / self.link_gb_per_s), present)
+
+    def copy_reaching(self, gb_per_s: float) -> float | None:
+        """Bytes of the copy that reaches this bandwidth; None when the link doesn't."""
+        if gb_per_s >= self.link_gb_per_s:
+            return None
+        return self.overhead_us * 1e3 * gb_per_s / (1 - gb_per_s / self.link_gb_per_s)
+
+
+@dataclass(frozen=True, slots=True)
 class RecomputeOrMove:
     """Both costs of one request's missing KV in ms, and where they are equal.
 
@@ -53,11 +81,9 @@ class RecomputeOrMove:
     linear_ms: float
     attention_ms: float
     recompute_ms: float
-    move_us_per_token: float
-    paper_ratio: float
     break_even_gb_per_s: float
-    both_ways_gb_per_s: float
     context_gb_per_s: float
+    move: Move
     copy_bytes: int
     copies: int
     overhead_ms: float
@@ -66,16 +92,76 @@ class RecomputeOrMove:
     copy_gb_per_s: float
     break_even_copy_bytes: float | None
     crossing_bytes: float | None
-    winner: str
-    times: float
     sizes: tuple[Copies, ...]
     others: tuple[OtherModel, ...]
-    finding: str
-    copy_verdict: str
-    link_verdict: str
-    choice_verdict: str
-    lines: tuple[Line, ...]
-    slips: tuple[tuple[float, str], ...]
+    lines: tuple[Line, ...] = ()
+    slips: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def both_ways_gb_per_s(self) -> float:
+        """The break-even bandwidth when KV is paid for out and in."""
+        return 2 * self.break_even_gb_per_s
+
+    @property
+    def move_us_per_token(self) -> float:
+        """What the link alone takes for a token, one way."""
+        return self.kv_bytes_per_token / self.move.link_gb_per_s / 1e3
+
+    @property
+    def paper_ratio(self) -> float:
+        """How many times cheaper moving is on paper: one way, no overhead, no attention."""
+        return self.linear_us_per_token / self.move_us_per_token
+
+    @property
+    def winner(self) -> str:
+        return "move" if self.move_ms < self.recompute_ms else "recompute"
+
+    @property
+    def times(self) -> float:
+        """How many times dearer the loser is."""
+        return max(self.move_ms, self.recompute_ms) / min(self.move_ms, self.recompute_ms)
+
+    @property
+    def finding(self) -> str:
+        """The whole result in one sentence."""
+        one = self.missing_tokens == 1
+        copies = "1 copy" if self.copies == 1 else f"{self.copies:,} copies"
+        return (f"{self.missing_tokens:,} token{'s' * (not one)} take{'s' * one} {say(self.recompute_ms, 'ms')} to "
+                f"recompute and {say(self.move_ms, 'ms')} to move in {copies} of {in_bytes(self.copy_bytes)}.")
+
+    @property
+    def copy_verdict(self) -> str:
+        """What a copy of this size reaches of the link, and from which size on moving wins, in a sentence."""
+        reaches = (f"A copy of {in_bytes(self.copy_bytes)} reaches {self.copy_gb_per_s:.3g} GB/s of the link's "
+                   f"{self.move.link_gb_per_s:g}")
+        if self.crossing_bytes is None:
+            return f"{reaches}."
+        if not self.crossing_bytes:
+            return f"{reaches}: without overhead the size of a copy does not matter."
+        return f"{reaches}; moving wins from {in_bytes(self.crossing_bytes)} on."
+
+    @property
+    def link_verdict(self) -> str:
+        """Whether the link itself is fast enough, in a sentence."""
+        link, needed = self.move.link_gb_per_s, self.move.trips * self.context_gb_per_s
+        ways = "out and in" if self.move.trips == 2 else "one way"
+        equal = f"Attention counted, moving {ways} is equal at {needed:.3g} GB/s"
+        if needed >= link:
+            return f"{equal}, more than the link's {link:g}: no size of copy helps."
+        return f"{equal}; the link alone is {link / needed:.1f}× as fast."
+
+    @property
+    def choice_verdict(self) -> str:
+        """Who wins, why, and whether it matters, in a sentence."""
+        if max(self.recompute_ms, self.move_ms) < LITTLE_MS:
+            return (f"Either takes less than {LITTLE_MS} ms for the {self.missing_tokens:,} tokens that are missing: "
+                    "the choice stops mattering.")
+        if self.winner == "move":
+            return f"Moving wins, {self.times:.1f}×."
+        wire = f"the link itself takes {say(self.wire_ms, 'ms')}."
+        if self.overhead_ms > self.wire_ms:
+            return f"Recomputing wins, {self.times:.1f}×: the copies' overhead is {say(self.overhead_ms, 'ms')}, {wire}"
+        return f"Recomputing wins, {self.times:.1f}×: {wire}"
 
 
 def solve(*, tokens: int = 2_000, hit_fraction: float = 0, model: str = "llama-3.1-8b", gpu: str = "h100",
@@ -105,59 +191,22 @@ def solve(*, tokens: int = 2_000, hit_fraction: float = 0, model: str = "llama-3
 
     linear_us = 2 * rig.parameters / rig.flop_per_s * 1e6
     linear, attention = missing * linear_us / 1e3, attention_ms(rig, missing, hit)
-    recompute = linear + attention
-    us = recompute / missing * 1e3
+    us = (linear + attention) / missing * 1e3
     even, context_even = rig.kv_bytes_per_token / linear_us / 1e3, rig.kv_bytes_per_token / us / 1e3
     move = Move(kv_bytes, link_gb_per_s, overhead_us, trips)
     present = move.in_copies(copy_bytes, True)
-    winner, times = ("move", recompute / present.takes_ms) if present.takes_ms < recompute else (
-        "recompute", present.takes_ms / recompute)
     result = RecomputeOrMove(
         missing_tokens=missing, kv_bytes_per_token=rig.kv_bytes_per_token, kv_bytes=kv_bytes,
         linear_us_per_token=linear_us, us_per_token=us, linear_ms=linear, attention_ms=attention,
-        recompute_ms=recompute, move_us_per_token=rig.kv_bytes_per_token / link_gb_per_s / 1e3,
-        paper_ratio=linear_us / (rig.kv_bytes_per_token / link_gb_per_s / 1e3),
-        break_even_gb_per_s=even, both_ways_gb_per_s=2 * even, context_gb_per_s=context_even,
+        recompute_ms=linear + attention, break_even_gb_per_s=even, context_gb_per_s=context_even, move=move,
         copy_bytes=copy_bytes, copies=present.count, overhead_ms=trips * present.count * overhead_us / 1e3,
         wire_ms=move.wire_ms, move_ms=present.takes_ms, copy_gb_per_s=present.gb_per_s,
         break_even_copy_bytes=move.copy_reaching(trips * even), crossing_bytes=move.copy_reaching(trips * context_even),
-        winner=winner, times=times,
         sizes=tuple(move.in_copies(bytes, bytes == copy_bytes) for bytes in sorted({*COPY_BYTES, copy_bytes})),
         others=tuple(other_model(slug, gpu, tensor_parallel_size, tflop_per_s, slug == model)
                      for slug in dict.fromkeys((*COMPARED, model))),
-        finding="", copy_verdict="", link_verdict="", choice_verdict="", lines=(), slips=(),
     )
-    return replace(
-        result, finding=finding(result), copy_verdict=copy_verdict(result, link_gb_per_s),
-        link_verdict=link_verdict(trips * context_even, link_gb_per_s, trips), choice_verdict=choice_verdict(result),
-        lines=lines_of(result, rig, hit, move), slips=slips_of(result, shape, gpu, move),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """So many bytes over a link, each copy with its overhead; `trips` is 2 when they were also brought out."""
-
-    kv_bytes: int
-    link_gb_per_s: float
-    overhead_us: float
-    trips: int
-
-    @property
-    def wire_ms(self) -> float:
-        """The link's own time, without any overhead."""
-        return self.trips * self.kv_bytes / self.link_gb_per_s / 1e6
-
-    def in_copies(self, bytes: int, present: bool = False) -> Copies:
-        count = -(-self.kv_bytes // bytes)
-        takes = self.trips * count * self.overhead_us / 1e3 + self.wire_ms
-        return Copies(bytes, count, takes, bytes / (self.overhead_us * 1e3 + bytes / self.link_gb_per_s), present)
-
-    def copy_reaching(self, gb_per_s: float) -> float | None:
-        """Bytes of the copy that reaches this bandwidth; None when the link doesn't."""
-        if gb_per_s >= self.link_gb_per_s:
-            return None
-        return self.overhead_us * 1e3 * gb_per_s / (1 - gb_per_s / self.link_gb_per_s)
+    return replace(result, lines=lines_of(result, rig, hit), slips=slips_of(result, shape, gpu))
 
 
 def rank_of(model: str, gpu: str, ranks: int, tflop_per_s: float | None) -> Machine:
@@ -179,50 +228,9 @@ def other_model(slug: str, gpu: str, ranks: int, tflop_per_s: float | None, pres
     return OtherModel(MODELS[slug].name, rig.kv_bytes_per_token, us, rig.kv_bytes_per_token / us / 1e3, present)
 
 
-def finding(result: RecomputeOrMove) -> str:
-    """The whole result in one sentence."""
-    one = result.missing_tokens == 1
-    copies = "1 copy" if result.copies == 1 else f"{result.copies:,} copies"
-    return (f"{result.missing_tokens:,} token{'s' * (not one)} take{'s' * one} {in_ms(result.recompute_ms)} to "
-            f"recompute and {in_ms(result.move_ms)} to move in {copies} of {in_bytes(result.copy_bytes)}.")
-
-
-def copy_verdict(result: RecomputeOrMove, link_gb_per_s: float) -> str:
-    """What a copy of this size reaches of the link, and from which size on moving wins, in a sentence."""
-    reaches = (f"A copy of {in_bytes(result.copy_bytes)} reaches {result.copy_gb_per_s:.3g} GB/s of the link's "
-               f"{link_gb_per_s:g}")
-    if result.crossing_bytes is None:
-        return f"{reaches}."
-    if not result.crossing_bytes:
-        return f"{reaches}: without overhead the size of a copy does not matter."
-    return f"{reaches}; moving wins from {in_bytes(result.crossing_bytes)} on."
-
-
-def link_verdict(needed: float, link_gb_per_s: float, trips: int) -> str:
-    """Whether the link itself is fast enough, in a sentence; `needed` is for all trips."""
-    ways = "out and in" if trips == 2 else "one way"
-    if needed >= link_gb_per_s:
-        return (f"Attention counted, moving {ways} is equal at {needed:.3g} GB/s, more than the link's "
-                f"{link_gb_per_s:g}: no size of copy helps.")
-    return (f"Attention counted, moving {ways} is equal at {needed:.3g} GB/s; the link alone is "
-            f"{link_gb_per_s / needed:.1f}× as fast.")
-
-
-def choice_verdict(result: RecomputeOrMove) -> str:
-    """Who wins, why, and whether it matters, in a sentence."""
-    if max(result.recompute_ms, result.move_ms) < LITTLE_MS:
-        return (f"Either takes less than {LITTLE_MS} ms for the {result.missing_tokens:,} tokens that are missing: the "
-                "choice stops mattering.")
-    if result.winner == "move":
-        return f"Moving wins, {result.times:.1f}×."
-    if result.overhead_ms > result.wire_ms:
-        return (f"Recomputing wins, {result.times:.1f}×: the copies' overhead is {in_ms(result.overhead_ms)}, the link "
-                f"itself takes {in_ms(result.wire_ms)}.")
-    return f"Recomputing wins, {result.times:.1f}×: the link itself takes {in_ms(result.wire_ms)}."
-
-
-def lines_of(result: RecomputeOrMove, rig: Machine, hit: int, move: Move) -> tuple[Line, ...]:
+def lines_of(result: RecomputeOrMove, rig: Machine, hit: int) -> tuple[Line, ...]:
     """The break-even bandwidth and copy, then both costs, with their numbers filled in."""
+    move = result.move
     flop, missing = f"{rig.flop_per_s / 1e12:g}e12", result.missing_tokens
     parameters, even = f"{rig.parameters / 1e9:g}e9", f"{move.trips * result.break_even_gb_per_s:.3g}"
     twice, megabytes = "2 × " * (move.trips == 2), Line("", "", result.kv_bytes / 1e6).figure
@@ -247,7 +255,7 @@ def lines_of(result: RecomputeOrMove, rig: Machine, hit: int, move: Move) -> tup
     )
 
 
-def slips_of(result: RecomputeOrMove, shape: Model, gpu: str, move: Move) -> tuple[tuple[float, str], ...]:
+def slips_of(result: RecomputeOrMove, shape: Model, gpu: str) -> tuple[tuple[float, str], ...]:
     """The wrong break-even bandwidths (GB/s) that people reach, and what each is; none that lies near the right one."""
     even, card = result.break_even_gb_per_s, GPUS[gpu]
     slips = [
@@ -256,7 +264,8 @@ def slips_of(result: RecomputeOrMove, shape: Model, gpu: str, move: Move) -> tup
         (even * card.bf16_tflop_per_s / card.effective_tflop_per_s,
          "That recomputes at the datasheet's peak; prefill reaches some 62% of it."),
         (result.context_gb_per_s, "That counts the attention of these tokens too, so it holds at this context only."),
-        (move.link_gb_per_s, "That is the link. Break-even is where moving a token takes as long as computing it."),
+        (result.move.link_gb_per_s,
+         "That is the link. Break-even is where moving a token takes as long as computing it."),
         (result.copy_gb_per_s, f"That is what a copy of {in_bytes(result.copy_bytes)} reaches. Break-even does not "
                                "depend on the link or the copies."),
     ]
@@ -266,14 +275,7 @@ def slips_of(result: RecomputeOrMove, shape: Model, gpu: str, move: Move) -> tup
     return tuple((value, words) for value, words in slips if abs(value / even - 1) > SLIP_APART)
 
 
-def in_ms(value: float) -> str:
-    """A cost to three figures: "0.352 ms", "53.9 ms", "90.5 ms", "1,210 ms"."""
-    return f"{value:,.0f} ms" if value >= 100 else f"{value:.3g} ms"
-
-
 def in_bytes(value: float) -> str:
-    """A copy to three figures: "512 B", "58.9 KiB", "2 MiB"."""
-    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if value >= 2**power * 0.9995:
-            return f"{value / 2**power:.4g} {unit}" if value >= 2**power * 999.5 else f"{value / 2**power:.3g} {unit}"
-    return f"{value:.3g} B"
+    """A copy to three figures: "512 bytes", "58.9 KiB", "2 MiB"."""
+    power, unit = next(((power, unit) for power, unit in UNITS if value >= 2**power), (0, "bytes"))
+    return say(value / 2**power, unit)
