@@ -1,8 +1,9 @@
 """Every lab by its slug, in the order shown."""
-from calculators.labs import batch_ceilings, gpu_count, prefill_interference, recompute_or_move, scheduler
+from calculators.labs import batch_ceilings, gpu_count, kv_size, prefill_interference, recompute_or_move, scheduler
 from calculators.labs.base import Lab
 
 LABS: dict[str, Lab] = {
     lab.slug: lab
-    for lab in (scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB, gpu_count.LAB)
+    for lab in (scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB, gpu_count.LAB,
+                kv_size.LAB)
 }

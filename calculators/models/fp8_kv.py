@@ -41,6 +41,8 @@ class SmallerKv:
     formats: tuple[Format, ...]
     shrinks: float
     kv_share: float
+    before_ms: float
+    after_ms: float
     saved_ms: float
     saved_share: float
     itl_gain: float
@@ -81,7 +83,8 @@ def solve(*, kv_cache_dtype: str = FP8, sequences: int = 32, context_tokens: int
     doubled = itl_ms(narrower, 2 * sequences, context_tokens)
     result = SmallerKv(
         before=before, after=after, formats=formats, shrinks=before.token_bytes / after.token_bytes,
-        kv_share=before.kv_ms / before.itl_ms, saved_ms=before.itl_ms - after.itl_ms,
+        kv_share=before.kv_ms / before.itl_ms, before_ms=before.itl_ms, after_ms=after.itl_ms,
+        saved_ms=before.itl_ms - after.itl_ms,
         saved_share=1 - after.itl_ms / before.itl_ms, itl_gain=before.itl_ms / after.itl_ms,
         equal_itl_sequences=equal, equal_itl_gain=equal / sequences, doubled_sequences=2 * sequences,
         doubled_itl_ms=doubled, doubled_gain=2 * before.itl_ms / doubled, ridge=round(GPUS[gpu].ridge),
