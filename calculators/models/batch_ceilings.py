@@ -73,6 +73,19 @@ class BatchCeilings:
     slips: tuple[tuple[float, str], ...] = ()
 
     @property
+    def token_bytes(self) -> int:
+        """The KV that one token keeps."""
+        return self.machine.kv_bytes_per_token
+
+    @property
+    def compute_tflop_per_s(self) -> float:
+        return self.machine.flop_per_s / 1e12
+
+    @property
+    def memory_tb_per_s(self) -> float:
+        return self.machine.bytes_per_s / 1e12
+
+    @property
     def flag_over_ridge(self) -> float:
         return self.flag / self.ridge
 

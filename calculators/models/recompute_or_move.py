@@ -70,9 +70,11 @@ class RecomputeOrMove:
 
     `break_even_gb_per_s` is one way at short context, without attention; `context_gb_per_s` counts the attention of
     these tokens. `break_even_copy_bytes` and `crossing_bytes` are the copies that reach the one and the other (of a
-    round trip twice it), None when the link itself is slower.
+    round trip twice it), None when the link itself is slower. `rank` is one GPU's share as the step-time rule sees it.
     """
 
+    rank: Machine
+    layers: int
     missing_tokens: int
     kv_bytes_per_token: int
     kv_bytes: int
@@ -96,6 +98,20 @@ class RecomputeOrMove:
     others: tuple[OtherModel, ...]
     lines: tuple[Line, ...] = ()
     slips: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def token_bytes(self) -> int:
+        """The KV that one token keeps on a rank."""
+        return self.kv_bytes_per_token
+
+    @property
+    def billion_parameters(self) -> float:
+        """The parameters that a token is computed with."""
+        return self.rank.parameters / 1e9
+
+    @property
+    def compute_tflop_per_s(self) -> float:
+        return self.rank.flop_per_s / 1e12
 
     @property
     def both_ways_gb_per_s(self) -> float:
@@ -196,8 +212,8 @@ def solve(*, tokens: int = 2_000, hit_fraction: float = 0, model: str = "llama-3
     move = Move(kv_bytes, link_gb_per_s, overhead_us, trips)
     present = move.in_copies(copy_bytes, True)
     result = RecomputeOrMove(
-        missing_tokens=missing, kv_bytes_per_token=rig.kv_bytes_per_token, kv_bytes=kv_bytes,
-        linear_us_per_token=linear_us, us_per_token=us, linear_ms=linear, attention_ms=attention,
+        rank=rig, layers=shape.layers, missing_tokens=missing, kv_bytes_per_token=rig.kv_bytes_per_token,
+        kv_bytes=kv_bytes, linear_us_per_token=linear_us, us_per_token=us, linear_ms=linear, attention_ms=attention,
         recompute_ms=linear + attention, break_even_gb_per_s=even, context_gb_per_s=context_even, move=move,
         copy_bytes=copy_bytes, copies=present.count, overhead_ms=trips * present.count * overhead_us / 1e3,
         wire_ms=move.wire_ms, move_ms=present.takes_ms, copy_gb_per_s=present.gb_per_s,
