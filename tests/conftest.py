@@ -11,6 +11,23 @@ settings.register_profile("steady", **steady)
 settings.load_profile("steady")
 
 
+DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup", "live_server"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--touching-database", action="store_true", help="only tests that touch the database")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --touching-database leave out the tests that can't tell one database from another."""
+    if not config.getoption("--touching-database"):
+        return
+    touching = {item: bool(DATABASE_FIXTURES & set(item.fixturenames)) for item in items}
+    touching |= {item: True for item in items if item.get_closest_marker("django_db")}
+    config.hook.pytest_deselected(items=[item for item in items if not touching[item]])
+    items[:] = [item for item in items if touching[item]]
+
+
 def person(name: str) -> User:
     return User.objects.create_user(f"{name.lower()}@example.org", "a long password", first_name=name)
 
