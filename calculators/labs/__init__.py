@@ -4,6 +4,6 @@ from calculators.labs.base import Lab
 
 LABS: dict[str, Lab] = {
     lab.slug: lab
-    for lab in (scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB, gpu_count.LAB,
-                kv_size.LAB)
+    for lab in (scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB, kv_size.LAB,
+                gpu_count.LAB)
 }

@@ -49,7 +49,7 @@ class ConcurrencyForm(forms.Form):
         label="head size", min_value=16, max_value=1_024, required=False, help_text="empty: the model’s",
     )
 
-    units = {"context_tokens": "tok", "pool_gib": "GiB", "block_size": "tok", "window": "tok"}
+    units = {"pool_gib": "GiB", "block_size": "tok", "window": "tok"}
 
 
 class LongRepliesForm(forms.Form):
@@ -101,7 +101,7 @@ class Fp8Form(forms.Form):
     )
     cpu_ms = forms.FloatField(label="CPU left, t0", min_value=0, max_value=100, initial=0.9)
 
-    units = {"context_tokens": "tok", "pool_gib": "GiB", "block_size": "tok", "tflop_per_s": "TF/s",
+    units = {"pool_gib": "GiB", "block_size": "tok", "tflop_per_s": "TF/s",
              "tb_per_s": "TB/s", "cpu_ms": "ms"}
 
 
@@ -152,7 +152,7 @@ class HybridForm(forms.Form):
         label="head size", min_value=16, max_value=1_024, required=False, help_text="empty: the model’s",
     )
 
-    units = {"context_tokens": "tok", "block_size": "tok", "window": "tok", "state_kib": "KiB"}
+    units = {"block_size": "tok", "window": "tok", "state_kib": "KiB"}
 
 
 class SiblingsForm(forms.Form):
@@ -326,8 +326,8 @@ SIBLINGS = View(
 )
 
 LAB = Lab(
-    slug="kv-size", title="What the KV cache holds", topic="scheduling",
-    line="KV bytes, and who fits", fragment="calculators/labs/_kv_size.html", thumbnail=kv_size_picture.thumbnail,
+    slug="kv-size", title="What the KV cache holds", topic="kv-cache",
+    line="Bytes a token, sequences", fragment="calculators/labs/_kv_size.html", thumbnail=kv_size_picture.thumbnail,
     views=(CONCURRENCY, REPLIES, FP8_KV, PAGING, HYBRID, SIBLINGS),
     notes=("Bytes, blocks and counts are exact for the pool. Every time rests on 62% of the peak FLOP/s and 80% of the "
            "peak bandwidth, a rule of thumb: good to some 30%, right about shape.",),

@@ -89,7 +89,7 @@ def names_of(rows: Sequence[Row], left: float, pitch: float) -> Iterator[Shape]:
     for number, row in enumerate(rows):
         css = "strong" if row.present else "value"
         if left == 2:
-            yield Text(left + 8, 36 + pitch * number, row.name, css)
+            yield Text(left + 14, 36 + pitch * number, row.name, css)
         else:
             yield Text(left, 37 + pitch * number, row.name, css, "end")
 

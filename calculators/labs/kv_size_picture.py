@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from calculators.labs.base import Shown
-from calculators.labs.kv_size_parts import Part, Picture, Row, Swatch, Table, both, sides
+from calculators.labs.kv_size_parts import LETTER, Part, Picture, Row, Swatch, Table, both, sides
 from calculators.models.kv_size import FLAG, KV, RIDGE, KvSize
 from calculators.models.kv_token import binary
 from calculators.pictures import WALL, WIDE, Bar, Drawing, Shape, Text, line, thousands, wall_beside
@@ -12,6 +12,7 @@ from calculators.pictures import WALL, WIDE, Bar, Drawing, Shape, Text, line, th
 ROUND = (1, 2, 5)
 MOST_CELLS = {False: 440, True: 160}
 PER_ROW = {False: 55, True: 20}
+IN_SMALL = ("Llama-2-7B", "Llama-3.1-70B", "Llama-3.1-8B", "DeepSeek-V3")
 CEILINGS = {KV: "KV pool", RIDGE: "ridge", FLAG: "max_num_seqs"}
 
 
@@ -21,7 +22,7 @@ def picture(shown: Shown) -> Picture:
     wide, narrow = (ruling_of(result, width, small) for width, small in sides())
     ceilings = both("The three ceilings, in sequences", ("sequences",), ceiling_rows(result))
     models = both(
-        "KV of a token and of one request, by model", ("a token, each GPU", "one request, each GPU"),
+        "KV of a token and of one request, by model", ("a token", "one request"),
         model_rows(result), WIDE,
     )
     context = shown.inputs["context_tokens"]
@@ -29,13 +30,13 @@ def picture(shown: Shown) -> Picture:
         main=Part(
             "The pool, ruled in sequences", ruled(result, wide, said), ruled(result, narrow, said),
             f"{context:,} tokens each", unit(wide.each), unit(narrow.each),
-            (Swatch("s-decoding", "a sequence"), Swatch("s-idle", "left over", "idle"))
+            (Swatch("s-decoding", "decoding"), Swatch("s-idle", "left over", "idle"))
             + ((Swatch("never", "never admitted"),) if result.reached < result.sequences else ()),
             " ".join(filter(None, (result.binds_verdict, result.split_verdict, result.window_verdict))),
         ),
         side=Part("Which ceiling comes first", *ceilings, words=CEILING_WORDS),
         below=Part("Other models, the same format and split", *models,
-                   note=f"one request of {context:,} tokens, decoding"),
+                   note=f"on each GPU; the request has {context:,} tokens and decodes"),
         tables=tables(result),
     )
 
@@ -113,17 +114,19 @@ def ruled(result: KvSize, ruling: Ruling, said: float | None) -> Drawing:
         held += f": {result.pool_blocks:,} blocks"
     shapes += [Text(0, 14, f"{result.sequences:,} sequence{'s' * (result.sequences != 1)}", "end"),
                Text(ruling.width, 14, held, "label", "end")]
-    return Drawing(ruling.width, ruling.foot + 18, result.finding, tuple(shapes))
+    return Drawing(ruling.width, ruling.foot, result.finding, tuple(shapes))
 
 
 def marks(result: KvSize, ruling: Ruling, said: float | None) -> Iterator[Shape]:
     """Walls at the flag and the ridge where they lie inside the pool, and the reader's number as a pen line."""
     ceilings = sorted([(result.ridge, f"ridge {result.ridge:,}"), (result.flag, f"max_num_seqs {result.flag:,}")])
-    inside = [(count, words) for count, words in ceilings if count < result.sequences]
-    for place, (count, words) in enumerate(inside):
+    inside = ((count, words) for count, words in ceilings if count < result.sequences)
+    for count, words in inside:
         x, y = ruling.at(count / ruling.each)
         yield from wall_beside(min(x, ruling.width - WALL), y - 2, y + ruling.high + 2)
-        yield Text(ruling.width if place else 0, ruling.foot + 12, words, "limit-text", "end" if place else "start")
+        beside = x + 14 + LETTER * len(words) < ruling.width
+        yield Text(x + 14 if beside else x - 8, y + ruling.high / 2 + 5, words, "limit-text halo",
+                   "start" if beside else "end")
     if said and 0 < said <= result.pool_blocks / result.sequence_blocks:
         x, y = ruling.at(said / ruling.each)
         yield line(x, y - 4, x, y + ruling.high + 4, "pen")
@@ -172,11 +175,11 @@ def tables(result: KvSize) -> tuple[Table, ...]:
 
 
 def thumbnail(result: KvSize) -> Drawing:
-    """The pool ruled in sequences, without words."""
-    units = result.pool_blocks / result.sequence_blocks
-    columns = 31
-    shapes = [
-        Bar(1 + 7 * (number % columns), 2 + 8.6 * (number // columns), 5.6, 6.4, "s-decoding")
-        for number in range(min(result.sequences, columns * 7))
-    ]
-    return Drawing(216, 64, f"{units:,.0f} sequences in the pool", tuple(shapes))
+    """Bytes of a token by model, without words."""
+    rows = sorted((row for row in result.compared if row.name in IN_SMALL), key=lambda row: -row.token_bytes)
+    shapes = tuple(
+        Bar(1, 3 + 16 * place, round(210 * row.token_bytes / rows[0].token_bytes, 2), 11,
+            "present" if row.present else "other")
+        for place, row in enumerate(rows)
+    )
+    return Drawing(216, 64, result.finding, shapes)

@@ -69,7 +69,7 @@ def fallen(result: LongReplies, said: float | None, width: float, narrow: bool) 
     if said and 0 < said <= burst.admitted:
         y = count(said)
         shapes += [line(left, y, clock.end, y, "pen"),
-                   Text(clock.end - 4, y - 6, f"your {said:,.4g}", "pen-text halo", "end")]
+                   Text((left + clock.end) / 2, y - 6, f"your {said:,.4g}", "pen-text halo", "middle")]
     return Drawing(width, foot + 24, result.finding, tuple(shapes)), f"One column is {step:,} steps."
 
 
