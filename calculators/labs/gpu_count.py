@@ -195,7 +195,7 @@ DASHBOARD = (
 )
 
 LAB = Lab(
-    slug="gpu-count", title="How many GPUs", topic="sizing", line="Users to GPUs: which constraint decides",
+    slug="gpu-count", title="How many GPUs", topic="sizing", line="Users to GPUs: what decides",
     fragment="calculators/labs/_gpu_count.html", thumbnail=gpu_count_picture.thumbnail,
     views=(
         View(

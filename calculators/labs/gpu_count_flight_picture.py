@@ -53,14 +53,14 @@ def swings(result: InFlight, seats: int, said: float | None, most: float, unit: 
         y, x, p99 = top + row * number, scale(share.batch), scale(share.p99)
         words = f"{share.batch:,.0f}, P99 {share.p99:,.0f}"
         shapes += name_of(share, scale, y, words if narrow else "", narrow)
-        shapes.append(Bar(scale.start, y, round(x - scale.start, 2), 20, "present" if number == 0 else "other"))
+        shapes.append(Bar(scale.start, y, round(x - scale.start, 2), 20, "present" if share.replicas == 1 else "other"))
         shapes += [line(x, y + 10, p99, y + 10, "swing"), line(p99, y + 3, p99, y + 17, "swing")]
         if not narrow:
             wall = scale(min(seats, scale.high))
             after = (wall if p99 < wall < p99 + 130 else p99) + 14
-            shapes.append(Text(after, y + 15, words, "strong" if number == 0 else "value"))
+            shapes.append(Text(after, y + 15, words, "strong" if share.replicas == 1 else "value"))
     shapes += limit_wall(scale, seats, top, rows, f"{seats:,} seats")
-    if said and 0 < said <= scale.high:
+    if said and 0 < said <= scale.high and result.shares[0].replicas == 1:
         x = scale(said)
         anchor = "end" if x > scale.end - 120 else "start"
         shapes += [line(x, top - 4, x, top + 26, "pen"),
@@ -77,7 +77,7 @@ def pools(result: InFlight, pool: float, largest: float, unit: float, narrow: bo
         y, x = top + row * number, scale(share.kv_gib)
         fits = share.replicas == result.replicas_for_kv
         held = f"{share.kv_gib:,.1f} GiB, {'does not fit' if not share.fits else f'{share.pool_share:.0%} full'}"
-        words = f"{held}; step {share.step_ms:.1f} ms"
+        words = f"{held}; step {share.step_ms:,.1f} ms"
         shapes += name_of(share, scale, y, words if narrow else "", narrow)
         shapes.append(Bar(scale.start, y, max(round(x - scale.start, 2), 1), 20, "present" if fits else "other"))
         if not narrow:

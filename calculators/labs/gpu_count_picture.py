@@ -54,7 +54,7 @@ def picture(shown: Shown) -> Picture:
     """Both drawings of both pictures; what the reader said is a number of GPUs."""
     result, said, each = shown.result, shown.said, shown.inputs["gpus_per_replica"]
     frames = Frame(False, NAMES, WIDE - 24, 38, 34, 26), Frame(True, 2, NARROW - 22, 56, 44, 20)
-    units = [round_unit(reach(result), most) for most in (36, 12)]
+    units = [max(round_unit(reach(result), most), 1) for most in (36, 12)]
     wide, narrow = (asked(result, frame, unit, said, each) for frame, unit in zip(frames, units, strict=True))
     busy = Frame(False, 128, WIDE - 24, 30, 30, 20), Frame(True, 2, NARROW - 12, 44, 44, 18)
     parts = [round_unit(room(result, frame), most) for frame, most in zip(busy, (24, 12), strict=True)]

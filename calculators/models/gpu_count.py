@@ -171,7 +171,7 @@ def solve(*, users: int = 12_000, think_s: float = 60, prompt_tokens: int = 1_50
     replicas = ceil(max(asked.values()))
     if replicas > MOST_REPLICAS:
         raise Refusal(f"That takes {replicas:,} replicas; the lab counts up to {MOST_REPLICAS:,}.", "users")
-    binding = max(asked, key=lambda name: asked[name])
+    binding = max(asked, key=lambda name: (asked[name], name == "time"))
     spared = with_spare(replicas, spare_percent)
     larger = fewest(lambda count: max(shares_at(traffic, one, count)) <= busy_share)
     counts = sorted({max(round(replicas * part), 1) for part in (0.35, 0.5 - 1e-9, 0.7)} | {replicas, spared})
@@ -300,7 +300,7 @@ def time_verdict(asked: dict[str, float], for_time: int, larger: int, binding: s
     if binding != "time":
         return f"{binding} decides: it asks for {ceil(asked[binding]):,}, prefill and decode time for {for_time:,}."
     if larger == for_time:
-        return f"{for_time:,} is the safe answer: it adds the two shares, and one of them is next to nothing."
+        return f"{for_time:,} either way: the larger share alone asks for as many as the two together."
     return (f"{for_time:,} is the safe answer: it adds the two shares. If decode rides free inside compute-bound steps "
             f"the larger share alone counts, and {larger:,} would do for time.")
 

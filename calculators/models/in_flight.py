@@ -67,11 +67,13 @@ def solve(*, rate_per_s: float = 50, output_tokens: int = 500, ms_per_token: flo
     The swing is that of a Poisson count, taken as normal. A replica is one GPU with the model in bf16, which reads its
     weights without the input embedding, and its KV, in each step at 80% of the peak bandwidth.
     Counts and bytes are exact, swing and step are rules.
-    Raises Refusal when there are too many to be one service.
+    Raises Refusal when nothing stays, or too many to be one service.
     """
     gaps = output_tokens if ttft_s is None else output_tokens - 1
     in_system = (ttft_s or 0) + gaps * ms_per_token / 1e3
     sequences = rate_per_s * in_system
+    if not in_system:
+        raise Refusal("A reply of one token that takes no time keeps nothing in flight; takes more than 0.", "ttft_s")
     if sequences > MOST_SEQUENCES:
         raise Refusal(f"{sequences:,.0f} sequences in flight are more than one service; the lab takes up to "
                       f"{MOST_SEQUENCES:,}.", "rate_per_s")
@@ -89,7 +91,8 @@ def solve(*, rate_per_s: float = 50, output_tokens: int = 500, ms_per_token: flo
         return Share(replicas, batch, batch + P99 * sqrt(batch), over(batch, max_num_seqs), each, each / pool_gib,
                      each <= pool_gib, step, step <= ms_per_token)
 
-    counts = sorted({1, 2, 3, 4} if fewest <= 3 else {1, int(fewest) // 2, int(fewest), int(fewest) + 1})
+    few, least = int(fewest), 1 if fewest <= 12 else int(fewest) // 4
+    counts = sorted({1, 2, 3, 4} if few <= 3 else {least, few // 2, few, few + 1})
     return InFlight(
         sequences=sequences, seconds_in_system=in_system, tokens_per_s=rate_per_s * output_tokens,
         sigma=sqrt(sequences), p99_sequences=sequences + P99 * sqrt(sequences),
@@ -98,7 +101,7 @@ def solve(*, rate_per_s: float = 50, output_tokens: int = 500, ms_per_token: flo
         kv_bytes_per_token=chosen.kv_bytes_per_token, read_gb=read / 1e9,
         abandoned_sequences=rate_per_s / 2 * (in_system + min(in_system, 5)),
         shares=tuple(share(replicas) for replicas in counts), replicas_for_kv=int(fewest),
-        finding=f"{rate_per_s:g} requests/s that stay {in_system:,.4g} s each: {sequences:,.0f} sequences in flight.",
+        finding=f"{rate_per_s:,.6g} requests/s that stay {in_system:,.4g} s each: {sequences:,.0f} in flight.",
         seats_verdict=seats_verdict(sequences, max_num_seqs), kv_verdict=kv_verdict(kv, pool_gib, int(fewest)),
         lines=lines_of(rate_per_s, output_tokens, ms_per_token, ttft_s, prompt_tokens, max_num_seqs, sequences,
                        in_system, resident, kv, chosen.kv_bytes_per_token),
@@ -140,9 +143,9 @@ def lines_of(rate: float, output: int, ms_per_token: float, ttft_s: float | None
         stays = f"{ttft_s:g} s + {output - 1:,} × {ms_per_token / 1e3:g} s"
     sigma = sqrt(sequences)
     return (
-        Line("throughput", f"{rate:g} × {output:,}", rate * output, "tokens/s"),
+        Line("throughput", f"{rate:,.6g} × {output:,}", rate * output, "tokens/s"),
         Line("time in the system", stays, in_system, "s"),
-        Line("in flight, L", f"{rate:g} × {in_system:,.4g} s", sequences, "sequences", total=True),
+        Line("in flight, L", f"{rate:,.6g} × {in_system:,.4g} s", sequences, "sequences", total=True),
         Line("sigma", f"√{sequences:,.0f}", sigma, "sequences"),
         Line("99th percentile", f"{sequences:,.0f} + {P99} × {sigma:,.1f}", sequences + P99 * sigma, "sequences"),
         Line("seats left", f"{seats:,} − {sequences:,.0f}", seats - sequences, "seats"),

@@ -9,6 +9,8 @@ STATES = (
     "/labs/", "/labs/scheduler?step=7", "/labs/scheduler?step=8&said_D=1&said_E=1&said_F=30",
     "/labs/scheduler?max_num_seqs=x", "/labs/scheduler?usable_blocks=3", "/labs/scheduler?step=16",
     "/labs/prefill-interference", "/labs/prefill-interference?ask=1", "/labs/prefill-interference?ask=1&said=250+ms",
+    "/labs/gpu-count?said=22", "/labs/gpu-count?view=queueing&load=1.05&max_num_queued_reqs=20&said=3",
+    "/labs/gpu-count?view=in-flight&said=500", "/labs/gpu-count?view=dashboard&pool_tokens=110500&said=seats",
 )
 
 
@@ -116,5 +118,5 @@ def test_knobs_unfold_on_a_phone_and_the_steps_stay_at_hand(visit: Visit) -> Non
     expect(page.get_by_label("max_num_seqs")).to_be_hidden()
     page.get_by_text("Knobs", exact=True).click()
     expect(page.get_by_label("max_num_seqs")).to_be_visible()
-    page.get_by_role("link", name="Step").click()
+    page.get_by_role("link", name="Step", exact=True).click()
     expect(page.locator("#lab-jump")).to_have_value("1")

@@ -68,6 +68,13 @@ def test_what_is_no_single_service_is_refused():
     assert refused.value.field == "rate_per_s"
 
 
+def test_a_reply_that_takes_no_time_is_refused():
+    with pytest.raises(Refusal, match="more than 0") as refused:
+        solve(output_tokens=1, ttft_s=0)
+    assert refused.value.field == "ttft_s"
+    assert solve(output_tokens=1, ttft_s=0.5).sequences == 25
+
+
 @settings(max_examples=80, deadline=None)
 @given(rate_per_s=st.floats(0.1, 1_000), output_tokens=st.integers(1, 4_000), ms_per_token=st.floats(1, 200),
        ttft_s=st.none() | st.floats(0, 30), prompt_tokens=st.integers(1, 100_000), max_num_seqs=st.integers(1, 4_096))
