@@ -51,12 +51,12 @@ def tell(result: Dial) -> Iterator[str]:
 PRESETS = (
     Preset("chat, 50 ms", {}, "vllm serve’s default on an H100, 8,192, against a gap of 50 ms."),
     Preset("documents of 32K", {"longest_prompt_tokens": 32_768},
-           "The same promise with longer prompts: a third of the budget goes to their attention."),
+           "The same promise with prompts four times as long: a third less budget, for the attention to them."),
     Preset("coding, 20 ms", {"itl_target_ms": 20, "longest_prompt_tokens": 16_384, "decoders": 16},
            "A tight promise: the budget comes near the knee, where a step costs its weights whatever it computes."),
     Preset("batch job", {"itl_target_ms": 1_000, "decoders": 256, "context_tokens": 1_000,
                          "longest_prompt_tokens": 4_096, "max_num_batched_tokens": 16_384},
-           "Nobody watches the gap, and the rate is flat from 2,048 on."),
+           "Nobody watches the gap, and the rate is flat from 4,096 on."),
     Preset("A100, 100 ms", {"gpu": "a100", "itl_target_ms": 100, "max_num_batched_tokens": 2_048},
            "Slower products: 2,048, the default there, breaks a promise twice as wide."),
 )
