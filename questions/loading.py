@@ -270,7 +270,7 @@ def check_bank(bank: Bank, draws: int = DRAWS) -> Report:
     faults: dict[str, list[str]] = {}
     redrawn: dict[str, int] = {}
     for slug, document in bank.questions.items():
-        found = dead_links(document)
+        found = [str(fault) for fault in dead_links(document)]
         if any(run.get("vary") for run in document.runs.values()):
             redrawn[slug], odd = try_draws(document, draws)
             found += odd
@@ -288,10 +288,10 @@ def check_bank(bank: Bank, draws: int = DRAWS) -> Report:
     return Report(faults, counts, redrawn)
 
 
-def dead_links(document: QuestionFile) -> list[str]:
+def dead_links(document: QuestionFile) -> list[Fault]:
     """The links to pages of this site that do not exist."""
     return [
-        f"{where}: the link {link} leads nowhere."
+        Fault(where, f"the link {link} leads nowhere.")
         for where, text in texts_of(document) for link in links(text)
         if link.startswith("/") and not leads_somewhere(link)
     ]
