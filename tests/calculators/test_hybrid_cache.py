@@ -79,6 +79,21 @@ def test_siblings_hit_what_the_engine_let_them_hit(interval: str, siblings: tupl
     assert found.resend_hit == 2_032
 
 
+@pytest.mark.parametrize(("prompt", "shared", "window", "size", "interval", "hits"), [
+    (2_429, 2_229, 64, 16, "512", (2_048, 2_224, 2_224, 2_416)), (1_064, 479, 394, 32, "256", (448, 448, 448, 1_056)),
+    (1_628, 1_308, 17, 32, "1024", (1_024, 1_280, 1_280, 1_600)), (2_423, 175, 2, 16, "0", (0, 160, 160, 2_416)),
+    (2_438, 1_587, 128, 32, "256", (1_536, 1_568, 1_568, 2_432)), (890, 264, 128, 32, "1024", (0, 256, 256, 864)),
+    (2_564, 2_379, 512, 32, "none", (2_368, 2_368, 2_368, 2_560)), (551, 374, 2, 32, "0", (0, 352, 352, 544)),
+    (1_727, 1_038, 512, 16, "0", (0, 1_024, 1_024, 1_712)), (2_925, 2_684, 434, 1, "512", (2_684,) * 3 + (2_924,)),
+    (1_549, 1_471, 64, 1, "512", (1_024, 1_471, 1_471, 1_548)), (1_205, 874, 2, 1, "none", (874, 874, 874, 1_204)),
+])
+def test_hits_are_those_recorded_from_the_engine(prompt, shared, window, size, interval, hits):
+    # vLLM 0.33.0's KVCacheManager, each prompt prefilled whole and then freed
+    found = prefix_checkpoints.solve(prompt_tokens=prompt, shared_tokens=shared, window=window, block_size=size,
+                                     prefix_cache_retention_interval=interval)
+    assert (found.first_hit, found.second_hit, found.third_hit, found.resend_hit) == hits
+
+
 def test_an_interval_hits_at_its_last_boundary_before_the_junction():
     found = prefix_checkpoints.solve(prefix_cache_retention_interval="256", shared_tokens=1_000)
     assert (found.first_hit, found.second_hit) == (768, 992)
