@@ -226,7 +226,7 @@ PRESETS = (
            "The six with priorities: the victim is the least urgent, wherever it stands."),
     Preset(
         "a long prompt on a real budget",
-        {"requests": "A:524/40@0+S,B:300/40@0,C:269/40@0,D:8000/20@0,E:300/20@2,F:1000/20@2+S",
+        {"requests": "A:524/40@0+S,B:300/40@0,C:150/40@0,G:118/2@0,D:8000/20@0,E:300/20@2,F:1000/20@2+S",
          "max_num_batched_tokens": 2048, "max_num_seqs": 8, "usable_blocks": 1000, "block_size": 16,
          "max_model_len": 9216, "shared_prefix_tokens": 512},
         "A, B and C decode, D is 3,000 tokens into a prompt of 8,000, E and F arrive at step 2.",
