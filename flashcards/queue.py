@@ -6,8 +6,11 @@ from datetime import date, datetime, timedelta
 from itertools import takewhile
 from statistics import median
 
+from django.db.models import Q, QuerySet, prefetch_related_objects
+
 from accounts.models import Profile, User
 from flashcards import memory, spread
+from flashcards.access import card_for
 from flashcards.memory import DEFAULT_PARAMETERS, Due, Memory, Rules
 from flashcards.models import Attempt, Card, Direction, Rating, Review, State
 from flashcards.siblings import Siblings, waiting_words
@@ -57,12 +60,12 @@ class Plan:
     """What is left of a study day within its limits; `line` is all of it in the order it comes."""
 
     study_day: date
-    cards: list[Card]  # everything that may come up on some day
+    cards: list[Card]  # everything begun that may come up on some day
     learning_due: list[Card]
     due: list[Card]
     new_today: list[Card]
     line: list[Card]
-    recall: dict[int, float | None]  # by the card's pk; None for a new one
+    recall: dict[int, float]  # by the card's pk, of those in line that are not new
     held_back: list[Held]
     order: str
 
@@ -151,30 +154,26 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
     """
     profile = user.profile
     day = study_day(now, profile.zone, profile.day_start)
-    cards = _cards(user, day)
+    cards = list(_open(user, day).exclude(state=State.NEW))
     done, answered = _done(user, day)
     siblings = Siblings(answered)
-    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters(profile)) for card in cards}
 
     steps = sorted((card for card in cards if card.due_at), key=lambda card: (card.due_at, card.pk))
     of_today = [card for card in steps if study_day(card.due_at, profile.zone, profile.day_start) <= day]
     of_today, waiting = siblings.sort_out(of_today)
 
     due = [card for card in cards if card.state == State.REVIEW and card.due_day <= day]
+    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters(profile)) for card in [*steps, *due]}
     review_room = max(profile.reviews_per_day - done["reviews"], 0)
     backlog = len(due) > review_room or any(card.due_day < day for card in due)
     due.sort(key=lambda card: (recall[card.pk], card.pk) if backlog else (card.due_day, card.pk))
     due, kept = siblings.sort_out(due)
     due_today, due_held = due[:review_room], due[review_room:]
 
-    new = {True: [], False: []}  # by whether it is a number card
-    for card in cards:
-        if card.state == State.NEW and _may_begin(card):
-            new[card.note_id is not None].append(card)
-    numbers, number_waits, numbers_held = _introduced(
-        new[True], max(profile.new_numbers_per_day - done["new numbers"], 0), siblings)
+    numbers, new_waiting, numbers_held = _introduced(
+        _new_numbers(user, day), profile.new_numbers_per_day - done["new numbers"], siblings)
     questions, _, questions_held = _introduced(
-        new[False], max(profile.new_questions_per_day - done["new questions"], 0), siblings)
+        _new_questions(user, day), profile.new_questions_per_day - done["new questions"], siblings)
     new_today = spread.interleave(
         numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
 
@@ -185,11 +184,12 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
         learning, rest, steps = ([card for card in part if card.note_id] for part in (learning, rest, steps))
     if not learning and not rest:
         learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD and siblings.gives(card)]
+    prefetch_related_objects([*learning, *rest, *waiting, *kept], "question__topic", "note__topic")
     held_back = [
         *_held("new questions", len(questions_held), profile.new_questions_per_day),
         *_held("new numbers", len(numbers_held), profile.new_numbers_per_day),
         *_held("reviews", len(due_held), profile.reviews_per_day),
-        *_held_by_siblings([*waiting, *kept, *number_waits]),
+        *_held_by_siblings([*waiting, *kept, *new_waiting]),
     ]
     order = "lowest predicted recall first" if backlog else "in the order they fell due"
     return Plan(day, cards, learning, due_today, new_today, learning + rest, recall, held_back, order)
@@ -199,7 +199,7 @@ def today(user: User, now: datetime, only: str = "") -> Day:
     """The study day that holds `now`: what is left of it, how long it should take, and the days ahead."""
     profile, left = user.profile, plan(user, now, only)
     pace = _pace(user)
-    line = [Place(card, left.recall[card.pk], pace.get(card.kind) or _stated_seconds(card)) for card in left.line]
+    line = [Place(card, left.recall.get(card.pk), pace.get(card.kind) or _stated_seconds(card)) for card in left.line]
     answered = Review.objects.filter(card__user=user).answers()
     days = answered.order_by("-study_day").values_list("study_day", flat=True).distinct()
     streak, studied_today = _streak(days, left.study_day)
@@ -227,39 +227,45 @@ def next_card(user: User, now: datetime, later: Sequence[int] = (), only: str = 
     A card whose answer was just undone comes first; those put off (`later`, pks, in the order they were) come last.
     """
     left = plan(user, now, only)
-    line = left.line
-    if (undone := _just_undone(user)) is not None:
-        line = [card for card in left.cards if card.pk == undone] + [card for card in line if card.pk != undone]
+    line = [card.pk for card in left.line]
+    if (undone := _just_undone(user)) is not None and _open(user, left.study_day).filter(pk=undone).exists():
+        line = [undone, *(pk for pk in line if pk != undone)]
     put_off = {pk: at for at, pk in enumerate(later)}
-    return min(line, key=lambda card: put_off.get(card.pk, -1), default=None)
+    first = min(line, key=lambda pk: put_off.get(pk, -1), default=None)
+    return first and card_for(user, first)
 
 
-def _cards(user: User, day: date) -> list[Card]:
-    """All that may come up, neither suspended nor buried beyond the day: forward before reverse, else in the bank's
-    order."""
-    cards = Card.objects.filter(user=user, suspended=False).exclude(buried_until__gt=day)
-    return sorted(cards.select_related("question__topic", "note__topic"), key=_bank_order)
+def _open(user: User, day: date) -> QuerySet[Card]:
+    """All that may come up: neither suspended nor buried beyond the day."""
+    return Card.objects.filter(user=user, suspended=False).exclude(buried_until__gt=day)
 
 
-def _bank_order(card: Card) -> tuple:
-    return card.direction == Direction.REVERSE, card.item.topic.position, card.item.position, card.pk
+def _new_questions(user: User, day: date) -> QuerySet[Card]:
+    """The questions not begun that the bank still offers, in its order."""
+    offered = _open(user, day).filter(state=State.NEW, question__draft=False, question__retired=False)
+    return offered.order_by("question__topic__position", "question__position", "pk")
 
 
-def _may_begin(card: Card) -> bool:
-    """Whether the bank still offers it to who has not begun it."""
-    item = card.item
-    return not (item.retired or item.draft) and (card.direction == Direction.FORWARD or item.reverse)
+def _new_numbers(user: User, day: date) -> QuerySet[Card]:
+    """The sides of number cards not begun that the bank still offers, the forward ones first, else in its order."""
+    offered = _open(user, day).filter(state=State.NEW, note__draft=False, note__retired=False)
+    asked = offered.filter(Q(direction=Direction.FORWARD) | Q(note__reverse=True))
+    return asked.order_by("direction", "note__topic__position", "note__position", "pk")
 
 
-def _introduced(cards: Iterable[Card], room: int, siblings: Siblings) -> tuple[list[Card], list[Card], list[Card]]:
-    """The new cards in three: those that begin today, those that a sibling keeps back, and those past the limit."""
-    begun: list[Card] = []
-    waiting: list[Card] = []
-    held: list[Card] = []
-    for card in cards:
+def _introduced(cards: QuerySet[Card], room: int, siblings: Siblings) -> tuple[list[Card], list[Card], list[int]]:
+    """The new cards in three: those that begin today, those that a sibling keeps back, and the pks past the limit.
+
+    A bank of new cards is looked through for a few, so only those few are read whole.
+    """
+    begun: list[int] = []
+    waiting: list[int] = []
+    held: list[int] = []
+    for card in cards.values_list("pk", "note_id", named=True):
         begins = len(begun) < room and siblings.gives(card)
-        (begun if begins else waiting if len(begun) < room else held).append(card)
-    return begun, waiting, held
+        (begun if begins else waiting if len(begun) < room else held).append(card.pk)
+    whole = Card.objects.in_bulk([*begun, *waiting])
+    return [whole[pk] for pk in begun], [whole[pk] for pk in waiting], held
 
 
 def _held(kind: str, count: int, limit: int) -> list[Held]:

@@ -1,4 +1,4 @@
-"""The learner's pages: Today, Review and Settings."""
+"""The learner's pages: Today, Review, Numbers and Settings."""
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -13,6 +13,7 @@ from flashcards import access, queue, services
 from flashcards.desk import Desk, Sitting
 from flashcards.models import Card, Rating
 from flashcards.number_desk import NumberDesk
+from flashcards.number_list import NumberList
 from flashcards.overview import Overview, action_words, recorded_words
 from flashcards.question_desk import QuestionDesk
 from flashcards.setting_rows import changed_labels, setting_groups
@@ -131,6 +132,14 @@ def undo(request: HttpRequest) -> HttpResponse:
         return next_turn(request, sitting)
     messages.info(request, f"Undone: {action_words(undone.names)}. Grade it again, or leave it for later.")
     return turn(request, access.card_for(request.user, undone.card_id), sitting)
+
+
+@require_safe
+@login_required
+def numbers_page(request: HttpRequest) -> HttpResponse:
+    """Every number card by topic, to turn over and look at; the side and the filters are in the address."""
+    services.ensure_cards(request.user)
+    return render(request, "flashcards/numbers.html", {"list": NumberList(request.user, timezone.now(), request.GET)})
 
 
 @require_http_methods(["GET", "POST"])
