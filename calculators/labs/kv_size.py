@@ -25,7 +25,34 @@ def named(slugs: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(slug, MODELS[slug].name) for slug in slugs]
 
 
-class ConcurrencyForm(forms.Form):
+class RatesForm(forms.Form):
+    """The GPU and what of its peaks is reached."""
+
+    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
+    tflop_per_s = forms.FloatField(
+        label="compute", min_value=0.1, max_value=20_000, required=False, help_text="empty: 62% of the GPU’s peak",
+    )
+    tb_per_s = forms.FloatField(
+        label="bandwidth", min_value=0.01, max_value=100, required=False, help_text="empty: 80% of the GPU’s peak",
+    )
+    cpu_ms = forms.FloatField(label="CPU left, t0", min_value=0, max_value=100, initial=0.9)
+
+
+RATE_UNITS = {"tflop_per_s": "TF/s", "tb_per_s": "TB/s", "cpu_ms": "ms"}
+
+
+class ShapeForm(forms.Form):
+    """A shape of one's own in place of the model's."""
+
+    window_layers = forms.IntegerField(label="windowed", min_value=0, max_value=512, required=False)
+    window = forms.IntegerField(min_value=2, max_value=1_048_576, required=False)
+    kv_heads = forms.IntegerField(label="KV heads", min_value=1, max_value=256, required=False)
+    head_dim = forms.IntegerField(
+        label="head size", min_value=16, max_value=1_024, required=False, help_text="empty: the model’s",
+    )
+
+
+class ConcurrencyForm(ShapeForm):
     """The model and its cache, the sequences, how GPUs share the work, and a shape of one's own."""
 
     model = forms.ChoiceField(choices=[(slug, model.name) for slug, model in MODELS.items()], initial="llama-3.1-8b")
@@ -42,17 +69,11 @@ class ConcurrencyForm(forms.Form):
     async_scheduling = Switch(label="async scheduling", initial=True)
     hybrid_kv_cache_manager = Switch(label="hybrid manager", initial=True)
     layers = forms.IntegerField(min_value=1, max_value=512, required=False)
-    window_layers = forms.IntegerField(label="windowed", min_value=0, max_value=512, required=False)
-    window = forms.IntegerField(min_value=2, max_value=1_048_576, required=False)
-    kv_heads = forms.IntegerField(label="KV heads", min_value=1, max_value=256, required=False)
-    head_dim = forms.IntegerField(
-        label="head size", min_value=16, max_value=1_024, required=False, help_text="empty: the model’s",
-    )
 
     units = {"pool_gib": "GiB", "block_size": "tok", "window": "tok"}
 
 
-class LongRepliesForm(forms.Form):
+class LongRepliesForm(RatesForm):
     """Prompts and replies, the pool, how they arrive, and the machine."""
 
     prompt_tokens = forms.IntegerField(label="prompt", min_value=1, max_value=200_000, initial=256)
@@ -68,20 +89,11 @@ class LongRepliesForm(forms.Form):
     kv_cache_dtype = forms.ChoiceField(
         label="KV format", choices=[(BF16, "bf16"), (FP8, "fp8"), (NVFP4, "nvfp4")], initial=BF16,
     )
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
-    tflop_per_s = forms.FloatField(
-        label="compute", min_value=0.1, max_value=20_000, required=False, help_text="empty: 62% of the GPU’s peak",
-    )
-    tb_per_s = forms.FloatField(
-        label="bandwidth", min_value=0.01, max_value=100, required=False, help_text="empty: 80% of the GPU’s peak",
-    )
-    cpu_ms = forms.FloatField(label="CPU left, t0", min_value=0, max_value=100, initial=0.9)
 
-    units = {"prompt_tokens": "tok", "output_tokens": "tok", "pool_gib": "GiB", "block_size": "tok",
-             "tflop_per_s": "TF/s", "tb_per_s": "TB/s", "cpu_ms": "ms"}
+    units = RATE_UNITS | {"prompt_tokens": "tok", "output_tokens": "tok", "pool_gib": "GiB", "block_size": "tok"}
 
 
-class Fp8Form(forms.Form):
+class Fp8Form(RatesForm):
     """The format to change to, the batch, and the machine."""
 
     kv_cache_dtype = forms.ChoiceField(
@@ -92,17 +104,8 @@ class Fp8Form(forms.Form):
     pool_gib = forms.FloatField(label="KV pool", min_value=0.1, max_value=4_096, initial=55)
     block_size = forms.IntegerField(label="block size", min_value=1, max_value=256, initial=16)
     model = forms.ChoiceField(choices=named(fp8_kv.MODELS), initial="llama-3.1-8b")
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
-    tflop_per_s = forms.FloatField(
-        label="compute", min_value=0.1, max_value=20_000, required=False, help_text="empty: 62% of the GPU’s peak",
-    )
-    tb_per_s = forms.FloatField(
-        label="bandwidth", min_value=0.01, max_value=100, required=False, help_text="empty: 80% of the GPU’s peak",
-    )
-    cpu_ms = forms.FloatField(label="CPU left, t0", min_value=0, max_value=100, initial=0.9)
 
-    units = {"pool_gib": "GiB", "block_size": "tok", "tflop_per_s": "TF/s",
-             "tb_per_s": "TB/s", "cpu_ms": "ms"}
+    units = RATE_UNITS | {"pool_gib": "GiB", "block_size": "tok"}
 
 
 class PagingForm(forms.Form):
@@ -130,7 +133,7 @@ class PagingForm(forms.Form):
              "pool_gib": "GiB"}
 
 
-class HybridForm(forms.Form):
+class HybridForm(ShapeForm):
     """The model's layers by what they keep, the request, and what is in flight."""
 
     model = forms.ChoiceField(choices=named(hybrid_cache.MODELS), initial="gemma-3-27b")
@@ -143,14 +146,8 @@ class HybridForm(forms.Form):
     max_num_batched_tokens = forms.IntegerField(label="token budget", min_value=1, max_value=131_072, initial=8_192)
     async_scheduling = Switch(label="async scheduling", initial=True)
     full_layers = forms.IntegerField(label="full", min_value=0, max_value=512, required=False)
-    window_layers = forms.IntegerField(label="windowed", min_value=0, max_value=512, required=False)
-    window = forms.IntegerField(min_value=2, max_value=1_048_576, required=False)
     state_layers = forms.IntegerField(label="with a state", min_value=0, max_value=512, initial=0)
     state_kib = forms.FloatField(label="state, each layer", min_value=0, max_value=65_536, initial=0)
-    kv_heads = forms.IntegerField(label="KV heads", min_value=1, max_value=256, required=False)
-    head_dim = forms.IntegerField(
-        label="head size", min_value=16, max_value=1_024, required=False, help_text="empty: the model’s",
-    )
 
     units = {"block_size": "tok", "window": "tok", "state_kib": "KiB"}
 

@@ -35,6 +35,17 @@ def test_the_first_difference_is_named_and_fails(tmp_path: Path) -> None:
     assert code == 1
 
 
+def test_what_is_not_modelled_neither_passes_nor_fails(tmp_path: Path) -> None:
+    document = json.loads((GOLDEN / "kv_sizing.json").read_text())
+    document["cases"] = document["cases"][:2]
+    document["cases"][1]["case"]["kv_cache_dtype"] = "turboquant_4bit"
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(document))
+    lines, code = replay(changed)
+    assert [line.partition(" ")[0] for line in lines] == ["ok", "not", "1"] and code == 0
+    assert lines[1].endswith(": a KV cache in turboquant_4bit") and lines[2] == "1 passed, 0 failed"
+
+
 @pytest.mark.parametrize(("content", "sentence"), [
     ("# A title", "not JSON"), ("[1, 2]", "of no known kind"), ("{}", "of no known kind"), (None, "No such file"),
 ])
