@@ -53,7 +53,7 @@ class Burst:
     `prefill_steps` counts the last one by its share. In phase every request needs its next block in one step,
     `first_preemption_step` (0: never). Spread over the block they would fill the pool after `mean_full_tokens` each.
     `falls` follows the last admitted being preempted; none comes back before a reply ends, since the others take each
-    freed block.
+    freed block: `stall_s` is what the first to go waits until then (0: nobody goes).
     """
 
     admitted: int
@@ -71,6 +71,7 @@ class Burst:
     preemptions: int
     recomputed_tokens: int
     recompute_s: float
+    stall_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +247,17 @@ def burst_of(scene: Scene) -> Burst:
         falls=falls, survivors=falls[-1].running, preemptions=admitted - falls[-1].running,
         recomputed_tokens=sum(count * tokens for count, tokens in lost),
         recompute_s=sum(count * recompute_ms(machine, tokens) for count, tokens in lost) / 1e3,
+        stall_s=stall_ms(scene, falls[1:]) / 1e3,
+    )
+
+
+def stall_ms(scene: Scene, falls: tuple[Fall, ...]) -> float:
+    """From the first of these falls to the end of the first replies; ms."""
+    ends = (*(fall.step for fall in falls[1:]), scene.output)
+    return sum(
+        (end - fall.step) * step_ms(scene.machine, (), fall.running,
+                                    fall.running * (scene.prompt + (fall.step + end) / 2))
+        for fall, end in zip(falls, ends, strict=False)
     )
 
 

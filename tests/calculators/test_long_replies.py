@@ -68,6 +68,17 @@ def test_what_a_victim_costs_the_gpu():
     assert [round(row.takes_ms) for row in DEFAULT.recomputes] == [54, 236]
 
 
+def test_the_first_victim_waits_until_replies_end():
+    """By hand, step after step: the weights or products, the KV of all that run, and 0.9 ms."""
+    waited = 0.0
+    for step in range(177, 8_192):
+        running = 28_159 // -(-(256 + step) // 16)
+        waited += max(16.06e9 / 2.68e12, 2 * 8.03e9 * running / 615e12)
+        waited += running * (256 + step) * 131_072 / 2.68e12 + 0.9e-3
+    assert DEFAULT.burst.stall_s == pytest.approx(waited, rel=0.001)
+    assert solve(requests=10).burst.stall_s == 0
+
+
 def test_half_the_kv():
     assert round(DEFAULT.fp8_itl_ms, 1) == 17.9
     assert DEFAULT.fp8_sequences == 206
