@@ -131,13 +131,11 @@ def rows_of_runs(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
 def runs_of(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
     """The runs that the rows hold, by name; of two with one name the first.
 
-    A table that can't be read is carried as a text, so that the checker plays no run of a question whose runs it
-    doesn't know.
+    Values that can't be read are carried as a text, so that the checker plays no lab with values it doesn't know.
     """
     runs: dict[str, dict[str, Any]] = {}
     for row in rows:
-        given = row.cleaned_data
-        run = {key: given.get(key) for key in ("lab", "view", "shown")}
-        run |= {key: given.get(key, "unread") for key in ("values", "vary")}
+        given = {"values": "unread"} | row.cleaned_data
+        run = {key: given.get(key) for key in ("lab", "view", "shown", "values", "vary")}
         runs.setdefault(given.get("name", ""), {key: value for key, value in run.items() if value})
     return runs

@@ -292,10 +292,12 @@ def test_a_fault_stands_beside_its_field_and_nothing_typed_is_lost(publisher: Cl
 
 
 def test_all_faults_are_named_at_once(publisher: Client):
-    response = add(publisher, title="", minutes="abc", check_figure="one.gap", **{"rubric-2-bounded": ""})
+    response = add(
+        publisher, title="", minutes="abc", check_figure="one.gap", **{"runs-0-vary": "a =", "rubric-2-bounded": ""}
+    )
     names = [fault["name"] for fault in response.context["form"].faults]
-    assert names == ["Title", "Minutes", "Check figure", "Rubric 3, bounded"]
-    assert "Not saved: 4 faults." in response.content.decode()
+    assert names == ["Title", "Minutes", "Check figure", "Runs 1, vary", "Rubric 3, bounded"]
+    assert "Not saved: 5 faults." in response.content.decode()
 
 
 def test_a_slug_belongs_to_one_question_or_card(bank: loading.Bank, publisher: Client):
