@@ -29,21 +29,22 @@ class RatesForm(forms.Form):
     """The GPU and what of its peaks is reached."""
 
     gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
+    cpu_ms = forms.FloatField(label="CPU left, t0", min_value=0, max_value=100, initial=0.9)
     tflop_per_s = forms.FloatField(
         label="compute", min_value=0.1, max_value=20_000, required=False, help_text="empty: 62% of the GPU’s peak",
     )
     tb_per_s = forms.FloatField(
         label="bandwidth", min_value=0.01, max_value=100, required=False, help_text="empty: 80% of the GPU’s peak",
     )
-    cpu_ms = forms.FloatField(label="CPU left, t0", min_value=0, max_value=100, initial=0.9)
 
 
 RATE_UNITS = {"tflop_per_s": "TF/s", "tb_per_s": "TB/s", "cpu_ms": "ms"}
 
 
 class ShapeForm(forms.Form):
-    """A shape of one's own in place of the model's."""
+    """The block, and a shape of one's own in place of the model's."""
 
+    block_size = forms.IntegerField(label="block size", min_value=1, max_value=256, initial=16)
     window_layers = forms.IntegerField(label="windowed", min_value=0, max_value=512, required=False)
     window = forms.IntegerField(min_value=2, max_value=1_048_576, required=False)
     kv_heads = forms.IntegerField(label="KV heads", min_value=1, max_value=256, required=False)
@@ -59,7 +60,6 @@ class ConcurrencyForm(ShapeForm):
     kv_cache_dtype = forms.ChoiceField(label="KV format", choices=list(FORMATS.items()), initial=BF16)
     context_tokens = forms.IntegerField(label="tokens each", min_value=1, max_value=10_485_760, initial=2_048)
     pool_gib = forms.FloatField(label="KV pool", min_value=0.1, max_value=4_096, initial=54.4, help_text="on each GPU")
-    block_size = forms.IntegerField(label="block size", min_value=1, max_value=256, initial=16)
     max_num_seqs = forms.IntegerField(min_value=1, max_value=65_536, initial=1_024)
     gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100", help_text="for the ridge")
     tensor_parallel_size = forms.TypedChoiceField(label="tensor", choices=POWERS, coerce=int, initial=1)
@@ -138,7 +138,6 @@ class HybridForm(ShapeForm):
 
     model = forms.ChoiceField(choices=named(hybrid_cache.MODELS), initial="gemma-3-27b")
     context_tokens = forms.IntegerField(label="tokens", min_value=1, max_value=10_485_760, initial=32_768)
-    block_size = forms.IntegerField(label="block size", min_value=1, max_value=256, initial=16)
     kv_cache_dtype = forms.ChoiceField(
         label="KV format", choices=[(BF16, "bf16"), (FP8, "fp8"), (NVFP4, "nvfp4")], initial=BF16,
     )
@@ -236,6 +235,7 @@ CONCURRENCY = View(
                "Windows save most of a decoding request, and nothing while it prefills."),
     ),
     groups=(
+        Group("", ("model", "kv_cache_dtype", "context_tokens", "pool_gib", "block_size", "max_num_seqs", "gpu")),
         Group("GPUs", ("tensor_parallel_size", "data_parallel_size", "decode_context_parallel_size")),
         Group("In flight", ("max_num_batched_tokens", "async_scheduling", "hybrid_kv_cache_manager"), folded=True),
         Group("Its own shape", ("layers", "window_layers", "window", "kv_heads", "head_dim"), folded=True),
@@ -302,6 +302,7 @@ HYBRID = View(
                "The attention block grows to 1,024 tokens, and with it the least prefix that can be found again."),
     ),
     groups=(
+        Group("", ("model", "context_tokens", "block_size", "kv_cache_dtype", "tensor_parallel_size")),
         Group("In flight", ("max_num_batched_tokens", "async_scheduling")),
         Group("Its own layers", ("full_layers", "window_layers", "window", "state_layers", "state_kib", "kv_heads",
                                  "head_dim"), folded=True),
