@@ -11,6 +11,8 @@ STATES = (
     "/labs/prefill-interference", "/labs/prefill-interference?ask=1", "/labs/prefill-interference?ask=1&said=250+ms",
     "/labs/gpu-count?said=22", "/labs/gpu-count?view=queueing&load=1.05&max_num_queued_reqs=20&said=3",
     "/labs/gpu-count?view=in-flight&said=500", "/labs/gpu-count?view=dashboard&pool_tokens=110500&said=seats",
+    "/labs/kv-size?context_tokens=256&said=800", "/labs/kv-size?view=long-replies&said=53", "/labs/kv-size?view=fp8",
+    "/labs/kv-size?view=paging", "/labs/kv-size?view=hybrid&said=15.5", "/labs/kv-size?view=siblings&said=1024",
 )
 
 
