@@ -28,6 +28,11 @@ class AtBatch:
     fits: bool
     present: bool
 
+    @property
+    def replies_per_s(self) -> float:
+        """How many replies end in a second, and so may begin."""
+        return self.sequences / self.reply_s
+
 
 @dataclass(frozen=True, slots=True)
 class Recompute:

@@ -61,6 +61,8 @@ def test_forty_instead_of_103():
 
 def test_what_can_be_sustained_and_what_never_reached():
     assert round(DEFAULT.replies_per_s, 2) == 0.44
+    assert DEFAULT.at_held.replies_per_s == pytest.approx(DEFAULT.replies_per_s)
+    assert round(solve(sequences=40).at_batch.replies_per_s, 2) == 0.32  # 2,596 / 8,192
     assert round(DEFAULT.limit_tokens_per_s, -2) == 4_700
 
 
