@@ -133,7 +133,10 @@ class NumberDesk(Desk):
         if not judged.direction:
             return "is the number itself."
         side = "in the range" if judged.within else "just outside" if judged.near else "outside"
-        return f"is {say(judged.value / judged.expected, '×', 2)}, {side}." if judged.ratio else f"is {side}."
+        if not judged.ratio:
+            return f"is {side}."
+        ratio = judged.value / judged.expected
+        return f"is {say(round(ratio, 2), '×', 3) if ratio >= 0.1 else say(ratio, '×', 2)}, {side}."
 
     @property
     def mistaken(self) -> str:

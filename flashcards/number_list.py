@@ -50,7 +50,7 @@ class NumberPlace:
 
     @property
     def lab(self) -> tuple[str, str]:
-        """The address of the lab that computes it, and the lab's title."""
+        """The address and the title of the lab that computes it."""
         return lab_of_note(self.note)
 
     @property

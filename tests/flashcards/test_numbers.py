@@ -226,7 +226,8 @@ def test_a_month_of_the_default_load_keeps_siblings_apart_and_the_limits(ada: Us
             if (card := queue.next_card(ada, now)) is None:
                 break
             now += 20 * timedelta(seconds=1)
-            answer(card, dice.choices((AGAIN, HARD, GOOD, EASY), (10, 15, 65, 10))[0], now)
+            rating = dice.choices((AGAIN, HARD, GOOD, EASY), (10, 15, 65, 10))[0]
+            assert services.answer_card(card, rating, ordinal=card.next_ordinal, now=now)
             if dice.random() < 0.04:
                 services.undo(ada, services.last_action(ada).pk, now=now)
     rows = list(Review.objects.answers().values_list("study_day", "card__note", "card", "was"))
