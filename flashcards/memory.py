@@ -3,7 +3,7 @@
 The scheduler counts whole 24-hour blocks between instants. A person counts study days. So it is never shown the real
 clock but one of our own, `fed_at`, on which a study day is 24 hours; the real instants stay in the log.
 """
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Protocol
@@ -64,10 +64,14 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """When a card comes back: an exact instant inside learning steps, else a study day; neither for a new card."""
+    """When a card comes back: an exact instant inside learning steps, else a study day; neither for a new card.
+
+    `asked` says that its person asked for it out of turn: it comes first and whatever the limits say, until answered.
+    """
 
     day: date | None = None
     at: datetime | None = None
+    asked: bool = False
 
 
 class Row(Protocol):
@@ -131,6 +135,16 @@ def predicted_recall(memory: Memory, day: date, parameters: tuple[float, ...] = 
     return Rules(parameters=parameters).scheduler().get_card_retrievability(_fsrs_card(memory), fed_at)
 
 
+def recall_after(days: float, stability: float, parameters: tuple[float, ...] = DEFAULT_PARAMETERS) -> float:
+    """The chance, 0 to 1, that what was answered so many days ago is remembered: FSRS-6's forgetting curve.
+
+    (1 + factor * days / stability) ** decay, with decay = -w20 and the factor that makes it 0.9 after `stability` days.
+    """
+    decay = -parameters[20]
+    factor = 0.9 ** (1 / decay) - 1
+    return (1 + factor * days / stability) ** decay
+
+
 def standing(rows: Iterable[Row]) -> list[Row]:
     """The rows, oldest first, that no standing undo names; an undo that is itself undone gives its row back."""
     kept, undone = [], set()
@@ -143,20 +157,34 @@ def standing(rows: Iterable[Row]) -> list[Row]:
     return kept[::-1]
 
 
-def replay(rows: Iterable[Row], parameters: tuple[float, ...] = DEFAULT_PARAMETERS) -> tuple[Memory, Due]:
-    """A card's memory and due from its whole log, in order, as if what was undone had never been answered.
+def course(
+    rows: Iterable[Row], parameters: tuple[float, ...] = DEFAULT_PARAMETERS
+) -> Iterator[tuple[Row, Memory, Due]]:
+    """Each standing row of a card's whole log that moves its memory or its due, with both as they were after it.
 
     Stability, difficulty and the fed clock are computed again from the ratings. State, step and due are what the
-    answer's row says: they hang on settings and on other cards of that day, which may have changed since.
+    row says: they hang on settings and on other cards of that day, which may have changed since.
     """
-    memory, due = Memory(), Due()
-    rules = Rules(parameters=parameters)
+    memory, rules = Memory(), Rules(parameters=parameters)
     for row in standing(rows):
-        if row.kind != "answer":
-            continue
-        after, _ = step(memory, row.rating, at=row.at, study_day=row.study_day, rules=rules)
-        memory, due = replace(after, state=row.state, step=row.step), Due(row.due_day, row.due_at)
-    return memory, due
+        if row.kind == "answer":
+            after, _ = step(memory, row.rating, at=row.at, study_day=row.study_day, rules=rules)
+            memory = replace(after, state=row.state, step=row.step)
+            yield row, memory, Due(row.due_day, row.due_at)
+        elif row.kind == "set_due":
+            yield row, memory, Due(row.due_day, row.due_at, asked=True)
+
+
+def replay(rows: Iterable[Row], parameters: tuple[float, ...] = DEFAULT_PARAMETERS) -> tuple[Memory, Due]:
+    """A card's memory and due from its whole log, in order, as if what was undone had never been done."""
+    standings = [(memory, due) for _, memory, due in course(rows, parameters)]
+    return standings[-1] if standings else (Memory(), Due())
+
+
+def is_suspended(rows: Iterable[Row]) -> bool:
+    """Whether the whole log leaves its card out of the drill."""
+    kinds = [row.kind for row in standing(rows) if row.kind in ("suspend", "unsuspend")]
+    return kinds[-1:] == ["suspend"]
 
 
 def _fsrs_card(memory: Memory) -> fsrs.Card:

@@ -75,11 +75,12 @@ class Card(models.Model):
     last_at = models.DateTimeField(null=True)
     due_day = models.DateField(null=True)
     due_at = models.DateTimeField(null=True, help_text="only inside learning steps")
+    asked = models.BooleanField(default=False, help_text="for out of turn, by its person; until it is answered")
     suspended = models.BooleanField(default=False)
     buried_until = models.DateField(null=True)
 
     MEMORY = ("state", "step", "stability", "difficulty", "fed_at", "last_day", "last_at", "answers", "lapses")
-    DERIVED = ("log_length", *MEMORY, "due_day", "due_at")
+    DERIVED = ("log_length", *MEMORY, "due_day", "due_at", "asked", "suspended")
 
     class Meta:
         constraints = [
@@ -122,27 +123,29 @@ class Card(models.Model):
 
     @property
     def due(self) -> Due:
-        return Due(self.due_day, self.due_at)
+        return Due(self.due_day, self.due_at, self.asked)
 
     def take(self, memory: Memory, due: Due, *, log_length: int) -> None:
         """Become what an offer or a replay says; the caller saves DERIVED."""
         for name in self.MEMORY:
             setattr(self, name, getattr(memory, name))
-        self.due_day, self.due_at, self.log_length = due.day, due.at, log_length
+        self.due_day, self.due_at, self.asked, self.log_length = due.day, due.at, due.asked, log_length
 
 
 class Attempt(AppendOnly):
-    """What was tried on a card: one row when it is checked, one, with the final ticks, when it is graded."""
+    """What was tried on a card: one row when it is checked, one, with the final ticks, when it is graded or left."""
 
     class Kind(models.TextChoices):
         CHECK = "check"
         GRADE = "grade"
+        LEAVE = "leave", "left uncounted"
 
     card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="attempts")
     ordinal = models.PositiveIntegerField(help_text="the log position that the page offered")
     kind = models.CharField(max_length=5, choices=Kind)
     at = models.DateTimeField()
     seed = models.BigIntegerField(help_text="the card and its count of standing answers; see Card.seed")
+    take = models.PositiveSmallIntegerField(default=0, help_text="how often it was left uncounted before, at this seed")
     values = models.JSONField(default=dict, help_text="what was drawn: {run: {input: value}}")
     digest = models.CharField(max_length=64, blank=True, help_text="of the question's content then")
     typed = models.TextField(blank=True)
@@ -157,11 +160,14 @@ class Attempt(AppendOnly):
     seconds = models.PositiveIntegerField(help_text="since the card was first looked at")
 
     COMMITTED = (
-        "seed", "values", "digest", "typed", "said", "outline", "aloud", "value", "ratio", "within", "confidence",
+        "seed", "take", "values", "digest", "typed", "said", "outline", "aloud", "value", "ratio", "within",
+        "confidence",
     )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["card", "ordinal", "kind"], name="one_attempt_of_a_kind")]
+        constraints = [
+            models.UniqueConstraint(fields=["card", "ordinal", "kind", "take"], name="one_attempt_of_a_kind")
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.ordinal} of {self.card}"
@@ -184,7 +190,7 @@ class Review(AppendOnly):
         ANSWER = "answer"
         AMEND = "amend"
         REMOVE = "remove"
-        SET_DUE = "set_due"
+        SET_DUE = "set_due", "Add to drill"
         SUSPEND = "suspend"
         UNSUSPEND = "unsuspend"
         BURY = "bury"
@@ -233,6 +239,21 @@ class Review(AppendOnly):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.ordinal} of {self.card}"
+
+
+class Memo(models.Model):
+    """What a person noted down for themselves about a question; nobody else sees it."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memos")
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="memos")
+    text = models.TextField(max_length=20_000)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "question"], name="one_memo_for_each_question")]
+
+    def __str__(self) -> str:
+        return f"note of {self.user} on {self.question}"
 
 
 class Draft(models.Model):

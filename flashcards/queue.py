@@ -148,9 +148,10 @@ def label(wait: timedelta) -> str:
 def plan(user: User, now: datetime, only: str = "") -> Plan:
     """What is left of the study day that holds `now`, or of its number cards alone (`only` is then "numbers").
 
-    Learning steps come first, then reviews with the new cards spread evenly among them. Limits count what the log says
-    was done on this study day. Of a number card's two directions one comes up, the other waits for a later day. A step
-    due within 20 minutes comes early when nothing else is left.
+    Learning steps come first, then what the person asked for, whatever the limits say, then reviews with the new cards
+    spread evenly among them. Limits count what the log says was done on this study day. Of a number card's two
+    directions one comes up, the other waits for a later day. A step due within 20 minutes comes early when nothing
+    else is left.
     """
     profile = user.profile
     day = study_day(now, profile.zone, profile.day_start)
@@ -167,7 +168,9 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
     review_room = max(profile.reviews_per_day - done["reviews"], 0)
     backlog = len(due) > review_room or any(card.due_day < day for card in due)
     due.sort(key=lambda card: (recall[card.pk], card.pk) if backlog else (card.due_day, card.pk))
+    due.sort(key=lambda card: not card.asked)
     due, kept = siblings.sort_out(due)
+    review_room = max(review_room, sum(card.asked for card in due))
     due_today, due_held = due[:review_room], due[review_room:]
 
     numbers, new_waiting, numbers_held = _introduced(
@@ -179,6 +182,7 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
 
     rest = spread.interleave(
         due_today, new_today, reviews_done=done["reviews"], new_done=done["new numbers"] + done["new questions"])
+    rest.sort(key=lambda card: not card.asked)
     learning = [card for card in of_today if card.due_at <= now]
     if only == "numbers":
         learning, rest, steps = ([card for card in part if card.note_id] for part in (learning, rest, steps))
@@ -241,9 +245,9 @@ def _open(user: User, day: date) -> QuerySet[Card]:
 
 
 def _new_questions(user: User, day: date) -> QuerySet[Card]:
-    """The questions not begun that the bank still offers, in its order."""
+    """The questions not begun that the bank still offers, those asked for first, else in its order."""
     offered = _open(user, day).filter(state=State.NEW, question__draft=False, question__retired=False)
-    return offered.order_by("question__topic__position", "question__position", "pk")
+    return offered.order_by("-asked", "question__topic__position", "question__position", "pk")
 
 
 def _new_numbers(user: User, day: date) -> QuerySet[Card]:
@@ -261,9 +265,9 @@ def _introduced(cards: QuerySet[Card], room: int, siblings: Siblings) -> tuple[l
     begun: list[int] = []
     waiting: list[int] = []
     held: list[int] = []
-    for card in cards.values_list("pk", "note_id", named=True):
-        begins = len(begun) < room and siblings.gives(card)
-        (begun if begins else waiting if len(begun) < room else held).append(card.pk)
+    for card in cards.values_list("pk", "note_id", "asked", named=True):
+        may_begin = card.asked or len(begun) < room
+        (held if not may_begin else begun if siblings.gives(card) else waiting).append(card.pk)
     whole = Card.objects.in_bulk([*begun, *waiting])
     return [whole[pk] for pk in begun], [whole[pk] for pk in waiting], held
 
@@ -295,9 +299,9 @@ def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
 
 
 def _just_undone(user: User) -> int | None:
-    """The pk of the card that the person's latest action, an undo, brought back."""
-    latest = Review.objects.filter(card__user=user).order_by("-pk").first()
-    return latest.card_id if latest and latest.kind == Review.Kind.UNDO else None
+    """The pk of the card whose answer the person's latest action, an undo, took back."""
+    latest = Review.objects.filter(card__user=user).select_related("names").order_by("-pk").first()
+    return latest.card_id if latest and latest.names and latest.names.kind == Review.Kind.ANSWER else None
 
 
 def _pace(user: User) -> dict[str, int]:

@@ -1,4 +1,7 @@
-"""What a learner does to cards: look, draft, commit, grade, undo. Every grade is one row of the log, exactly once."""
+"""What a learner does to cards: look, draft, commit, grade, undo; add to the drill, suspend, note something down.
+
+Every grade and every change of a card's place in the drill is one row of the log, exactly once.
+"""
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -6,9 +9,11 @@ from django.db import transaction
 
 from accounts.models import User
 from flashcards import memory, queue
-from flashcards.models import Attempt, Card, Direction, Draft, Rating, Review
+from flashcards.memory import Due
+from flashcards.models import Attempt, Card, Direction, Draft, Memo, Rating, Review, State
 from flashcards.study_day import study_day
 from questions.access import notes_for, published
+from questions.models import Question
 
 MOST_SECONDS = 24 * 60 * 60
 
@@ -48,11 +53,24 @@ def committed(card: Card) -> Attempt | None:
 
     It is found by the card's seed, which counts standing answers, so the answer that belongs to an undone grade is
     back with all that was typed, ready to be graded again. A commit older than the last standing answer was made on
-    another course of events, which undoing and grading afresh has left; it does not come back.
+    another course of events, which undoing and grading afresh has left; it does not come back. Nor does one that was
+    left uncounted.
     """
     last = card.reviews.answers().order_by("-ordinal").first()
     since = last.ordinal if last else 0
-    return card.attempts.filter(kind=Attempt.Kind.CHECK, seed=card.seed, ordinal__gt=since).order_by("-ordinal").first()
+    checks = card.attempts.filter(kind=Attempt.Kind.CHECK, seed=card.seed, take=take_of(card), ordinal__gt=since)
+    return checks.order_by("-ordinal").first()
+
+
+def take_of(card: Card) -> int:
+    """How often an answer on the card as it stands was left uncounted."""
+    return card.attempts.filter(kind=Attempt.Kind.LEAVE, seed=card.seed).count()
+
+
+def draw_seed(card: Card) -> int | str:
+    """What the card's numbers are drawn with now: fresh ones again once an answer was left uncounted."""
+    take = take_of(card)
+    return f"{card.seed}, take {take}" if take else card.seed
 
 
 @transaction.atomic
@@ -69,7 +87,7 @@ def commit_attempt(card: Card, *, ordinal: int, now: datetime, **fields: Any) ->
         return standing
     draft = open_card(card, now)
     return Attempt.objects.create(
-        card=card, ordinal=ordinal, kind=Attempt.Kind.CHECK, at=now, seed=card.seed,
+        card=card, ordinal=ordinal, kind=Attempt.Kind.CHECK, at=now, seed=card.seed, take=take_of(card),
         seconds=_seconds(draft, now), **fields,
     )
 
@@ -91,13 +109,69 @@ def answer_card(
     offer = queue.offer(card, ordinal, now, profile)[rating]  # what the button showed: memory and due
     Review.objects.create(
         card=card, ordinal=ordinal, kind=Review.Kind.ANSWER, rating=rating, at=now, was=card.state,
-        attempt=attempt and _graded(attempt, card, now), due_day=offer.due_day, due_at=offer.due_at,
+        attempt=attempt and _closed(Attempt.Kind.GRADE, attempt, card, now), due_day=offer.due_day, due_at=offer.due_at,
         **_place(card, now), **offer.memory.columns(),
     )
     card.take(offer.memory, offer.due, log_length=ordinal)
     card.save(update_fields=Card.DERIVED)
     Draft.objects.filter(card=card).delete()
     return True
+
+
+@transaction.atomic
+def leave_uncounted(card: Card, *, ordinal: int, now: datetime, attempt_pk: int) -> bool:
+    """Close the committed answer without a grade: it is kept, the log and the memory stay as they were.
+
+    False, and nothing is written, when the page is stale: the log has moved past `ordinal`, or the answer that it
+    shows is no longer the one that stands.
+    """
+    card = _locked(card)
+    attempt = committed(card)
+    if ordinal != card.next_ordinal or attempt is None or attempt.pk != attempt_pk:
+        return False
+    _closed(Attempt.Kind.LEAVE, attempt, card, now)
+    Draft.objects.filter(card=card).delete()
+    return True
+
+
+@transaction.atomic
+def add_to_drill(card: Card, *, ordinal: int, now: datetime) -> bool:
+    """Have the card in today's line, before the others and whatever the limits say; a new one is begun out of turn.
+
+    False, and nothing is written, from a stale page, for a suspended card, or when it was asked for already.
+    """
+    card = _locked(card)
+    if ordinal != card.next_ordinal or card.suspended or card.asked:
+        return False
+    today = _place(card, now)["study_day"]
+    if card.state in (State.LEARNING, State.RELEARNING):
+        due = Due(at=min(card.due_at, now), asked=True)
+    else:
+        due = Due(day=min(card.due_day or today, today), asked=True)
+    _move(card, Review.Kind.SET_DUE, now, due)
+    return True
+
+
+@transaction.atomic
+def set_suspended(card: Card, suspended: bool, *, ordinal: int, now: datetime) -> bool:
+    """Take the card out of the drill, or back into it with the due that it has.
+
+    False, and nothing is written, from a stale page or when it is so already.
+    """
+    card = _locked(card)
+    if ordinal != card.next_ordinal or card.suspended == suspended:
+        return False
+    card.suspended = suspended
+    _move(card, Review.Kind.SUSPEND if suspended else Review.Kind.UNSUSPEND, now, card.due)
+    return True
+
+
+def save_memo(user: User, question: Question, text: str, now: datetime) -> None:
+    """Keep what the person notes down about a question; an empty note is none."""
+    if text.strip():
+        Memo.objects.update_or_create(user=user, question=question, defaults={"text": text, "changed_at": now})
+    else:
+        Memo.objects.filter(user=user, question=question).delete()
 
 
 def last_action(user: User) -> Review | None:
@@ -110,9 +184,10 @@ def last_action(user: User) -> Review | None:
 def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     """Take back the person's latest standing action by a row that names it; the result is that row.
 
-    The card gets the memory and the due that it had before, the next log position (positions only grow), the same
-    drawn numbers, and what was typed and ticked as its draft, with the clock going on from where it was. None, and
-    nothing is written, when `review_pk` is not that latest action: undone already, or something came after it.
+    The card gets the memory, the due and the place in the drill that it had before, and the next log position
+    (positions only grow). Of an answer the same drawn numbers are back, and what was typed and ticked is its draft,
+    with the clock going on from where it was. None, and nothing is written, when `review_pk` is not that latest
+    action: undone already, or something came after it.
     """
     if (card := Card.objects.filter(user=user, reviews=review_pk).first()) is None:
         return None
@@ -121,13 +196,16 @@ def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     if named is None or named.pk != review_pk:
         return None
     row = Review(card=card, ordinal=card.next_ordinal, kind=Review.Kind.UNDO, names=named, at=now, was=card.state)
-    remembered, due = memory.replay([*card.reviews.order_by("ordinal"), row], queue.parameters(card.user.profile))
+    rows = [*card.reviews.order_by("ordinal"), row]
+    remembered, due = memory.replay(rows, queue.parameters(card.user.profile))
     for name, value in {**_place(card, now), **remembered.columns(), "due_day": due.day, "due_at": due.at}.items():
         setattr(row, name, value)
     row.save()
     card.take(remembered, due, log_length=row.ordinal)
+    card.suspended = memory.is_suspended(rows)
     card.save(update_fields=Card.DERIVED)
-    _draft_again(card, named.attempt, now)
+    if named.kind == Review.Kind.ANSWER:
+        _draft_again(card, named.attempt, now)
     return row
 
 
@@ -142,6 +220,7 @@ def rebuild_card(card: Card, *, write: bool) -> str:
     rows = list(card.reviews.order_by("ordinal"))
     remembered, due = memory.replay(rows, queue.parameters(card.user.profile))
     card.take(remembered, due, log_length=rows[-1].ordinal if rows else 0)
+    card.suspended = memory.is_suspended(rows)
     differing = [name for name in Card.DERIVED if getattr(card, name) != stored[name]]
     if differing and write:
         card.save(update_fields=differing)
@@ -161,12 +240,22 @@ def _place(card: Card, now: datetime) -> dict[str, Any]:
     return {"study_day": day, "zone": profile.zone, "day_start": profile.day_start}
 
 
-def _graded(attempt: Attempt, card: Card, now: datetime) -> Attempt:
-    """The grade's own attempt: what was committed, with the final ticks and the time taken in all."""
+def _move(card: Card, kind: Review.Kind, now: datetime, due: Due) -> None:
+    """Append a row that is no answer, and save the card with this due; its memory stays."""
+    Review.objects.create(
+        card=card, ordinal=card.next_ordinal, kind=kind, at=now, was=card.state, due_day=due.day, due_at=due.at,
+        **_place(card, now), **card.memory.columns(),
+    )
+    card.take(card.memory, due, log_length=card.next_ordinal)
+    card.save(update_fields=Card.DERIVED)
+
+
+def _closed(kind: Attempt.Kind, attempt: Attempt, card: Card, now: datetime) -> Attempt:
+    """The attempt of the grade or of leaving it: what was committed, with the final ticks and the time taken in all."""
     draft = open_card(card, now)
     committed = {name: getattr(attempt, name) for name in Attempt.COMMITTED}
     return Attempt.objects.create(
-        card=card, ordinal=card.next_ordinal, kind=Attempt.Kind.GRADE, at=now, ticks=draft.ticks,
+        card=card, ordinal=card.next_ordinal, kind=kind, at=now, ticks=draft.ticks,
         seconds=max(_seconds(draft, now), attempt.seconds), **committed,
     )
 

@@ -42,6 +42,14 @@ def undo(card: Card, now: datetime = NOON) -> Review | None:
     return undone
 
 
+def place(card: Card, verb: str, now: datetime = NOON) -> bool:
+    """Suspend, unsuspend or add the card to today's line."""
+    at = {"ordinal": card.next_ordinal, "now": now}
+    done = services.add_to_drill(card, **at) if verb == "add" else services.set_suspended(card, verb == "suspend", **at)
+    card.refresh_from_db()
+    return done
+
+
 def derived(card: Card, *without: str) -> dict[str, Any]:
     return {name: getattr(card, name) for name in Card.DERIVED if name not in without}
 
@@ -321,6 +329,7 @@ ZONES = ("UTC", "Pacific/Auckland", "America/New_York")
 ACTIONS = st.lists(
     st.one_of(
         st.tuples(st.just("answer"), st.integers(0, 2), st.sampled_from(list(Rating)), st.integers(-60, 6000)),
+        st.tuples(st.sampled_from(("suspend", "unsuspend", "add")), st.integers(0, 2), st.none(), st.integers(0, 6000)),
         st.tuples(st.just("undo"), st.just(0), st.none(), st.integers(0, 30)),
         st.tuples(st.just("zone"), st.sampled_from(ZONES), st.none(), st.just(0)),
     ),
@@ -332,7 +341,8 @@ class LogProperty(TestCase):
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(actions=ACTIONS)
     def test_stored_memory_is_the_log_replayed(self, actions: list[tuple[str, Any, Rating | None, int]]) -> None:
-        """After any mix of answers, undos and flights, over three cards; and an undo leaves no trace but its row."""
+        """After any mix of answers, suspensions, cards asked for, undos and flights, over three cards; and an undo
+        leaves no trace but its row."""
         ada, now, past = person("Ada"), NOON, []
         write_questions(3)
         services.ensure_cards(ada)
@@ -346,6 +356,11 @@ class LogProperty(TestCase):
                 cards[which].refresh_from_db()
                 past.append((which, derived(cards[which], "log_length")))
                 answer(cards[which], rating, now)
+            elif kind != "undo":
+                cards[which].refresh_from_db()
+                before = derived(cards[which], "log_length")
+                if place(cards[which], kind, now):
+                    past.append((which, before))
             elif past:
                 which, before = past.pop()
                 undo(cards[which], now)
@@ -353,6 +368,7 @@ class LogProperty(TestCase):
         for card in ada.cards.all():
             rows = list(card.reviews.order_by("ordinal"))
             assert (card.memory, card.due) == memory.replay(rows)
+            assert card.suspended == memory.is_suspended(rows)
             assert [row.ordinal for row in rows] == list(range(1, card.log_length + 1))
-        assert Review.objects.answers().count() == len(past)
+        assert Review.objects.standing().count() == len(past)
         assert check() == ""
