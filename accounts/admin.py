@@ -1,15 +1,17 @@
 """Who may write the bank: people and their groups, for superusers alone."""
-# allauth's module is imported for what it registers, so that it can be taken off again.
+# These two are imported for what they register, so that it can be taken off again.
 import allauth.account.admin  # noqa: F401
+import django.contrib.auth.admin  # noqa: F401
 from allauth.account.models import EmailAddress
 from django import forms
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.db import models
 from django.http import HttpRequest
 
 from accounts.models import User
 
-admin.site.unregister(EmailAddress)
+admin.site.unregister([EmailAddress, Group])
 
 
 @admin.register(User)
