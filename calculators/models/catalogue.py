@@ -89,6 +89,7 @@ class Gpu:
     """One GPU: the datasheet's dense rates without sparsity, 0 where it has no such format.
 
     `visible_gib` is what the driver reports in all; it lies below the nominal size and differs a little by driver.
+    `multiprocessors` are NVIDIA's SMs, or AMD's compute units.
     `effective_*` are rules of thumb, 62% of the bf16 peak and 80% of the bandwidth. `nvlink_gb_per_s` sums both
     directions, `pcie_gb_per_s` is one. `source` is the vendor's page.
     """
@@ -97,6 +98,7 @@ class Gpu:
     source: str
     nominal_gb: float
     visible_gib: float
+    multiprocessors: int
     tb_per_s: float
     bf16_tflop_per_s: float
     fp8_tflop_per_s: float = 0
@@ -205,38 +207,41 @@ MODELS: dict[str, Model] = {
 NVIDIA = "https://www.nvidia.com/en-us/data-center/"
 GPUS: dict[str, Gpu] = {
     "l4": Gpu(
-        name="L4", source=f"{NVIDIA}l4/", nominal_gb=24, visible_gib=22.05, tb_per_s=0.30, bf16_tflop_per_s=121,
-        fp8_tflop_per_s=242, effective_tflop_per_s=75, effective_tb_per_s=0.24, pcie_gb_per_s=32,
+        name="L4", source=f"{NVIDIA}l4/", nominal_gb=24, visible_gib=22.05, multiprocessors=58, tb_per_s=0.30,
+        bf16_tflop_per_s=121, fp8_tflop_per_s=242, effective_tflop_per_s=75, effective_tb_per_s=0.24, pcie_gb_per_s=32,
     ),
     "rtx-4090": Gpu(
         name="RTX 4090", source="https://www.nvidia.com/en-us/geforce/graphics-cards/40-series/rtx-4090/",
-        nominal_gb=24, visible_gib=23.6, tb_per_s=1.008, bf16_tflop_per_s=165, fp8_tflop_per_s=330,
+        nominal_gb=24, visible_gib=23.6, multiprocessors=128, tb_per_s=1.008, bf16_tflop_per_s=165, fp8_tflop_per_s=330,
         effective_tflop_per_s=102, effective_tb_per_s=0.806, pcie_gb_per_s=32,
     ),
     "l40s": Gpu(
-        name="L40S", source=f"{NVIDIA}l40s/", nominal_gb=48, visible_gib=44.4, tb_per_s=0.864, bf16_tflop_per_s=362,
-        fp8_tflop_per_s=733, effective_tflop_per_s=224, effective_tb_per_s=0.691, pcie_gb_per_s=32,
+        name="L40S", source=f"{NVIDIA}l40s/", nominal_gb=48, visible_gib=44.4, multiprocessors=142, tb_per_s=0.864,
+        bf16_tflop_per_s=362, fp8_tflop_per_s=733, effective_tflop_per_s=224, effective_tb_per_s=0.691,
+        pcie_gb_per_s=32,
     ),
     "a100": Gpu(
-        name="A100", source=f"{NVIDIA}a100/", nominal_gb=80, visible_gib=79.2, tb_per_s=2.04, bf16_tflop_per_s=312,
-        effective_tflop_per_s=193, effective_tb_per_s=1.63, nvlink_gb_per_s=600, pcie_gb_per_s=32,
+        name="A100", source=f"{NVIDIA}a100/", nominal_gb=80, visible_gib=79.2, multiprocessors=108, tb_per_s=2.04,
+        bf16_tflop_per_s=312, effective_tflop_per_s=193, effective_tb_per_s=1.63, nvlink_gb_per_s=600, pcie_gb_per_s=32,
     ),
     "h100": Gpu(
-        name="H100", source=f"{NVIDIA}h100/", nominal_gb=80, visible_gib=79.19, tb_per_s=3.35, bf16_tflop_per_s=989,
-        fp8_tflop_per_s=1_979, effective_tflop_per_s=615, effective_tb_per_s=2.68, nvlink_gb_per_s=900,
+        name="H100", source=f"{NVIDIA}h100/", nominal_gb=80, visible_gib=79.19, multiprocessors=132, tb_per_s=3.35,
+        bf16_tflop_per_s=989, fp8_tflop_per_s=1_979, effective_tflop_per_s=615, effective_tb_per_s=2.68,
+        nvlink_gb_per_s=900,
     ),
     "h200": Gpu(
-        name="H200", source=f"{NVIDIA}h200/", nominal_gb=141, visible_gib=139.8, tb_per_s=4.8, bf16_tflop_per_s=989,
-        fp8_tflop_per_s=1_979, effective_tflop_per_s=615, effective_tb_per_s=3.84, nvlink_gb_per_s=900,
+        name="H200", source=f"{NVIDIA}h200/", nominal_gb=141, visible_gib=139.8, multiprocessors=132, tb_per_s=4.8,
+        bf16_tflop_per_s=989, fp8_tflop_per_s=1_979, effective_tflop_per_s=615, effective_tb_per_s=3.84,
+        nvlink_gb_per_s=900,
     ),
     "b200": Gpu(
-        name="B200", source=f"{NVIDIA}hgx/", nominal_gb=180, visible_gib=178.35, tb_per_s=8.0, bf16_tflop_per_s=2_250,
-        fp8_tflop_per_s=4_500, fp4_tflop_per_s=9_000, effective_tflop_per_s=1_395, effective_tb_per_s=6.4,
-        nvlink_gb_per_s=1_800,
+        name="B200", source=f"{NVIDIA}hgx/", nominal_gb=180, visible_gib=178.35, multiprocessors=148, tb_per_s=8.0,
+        bf16_tflop_per_s=2_250, fp8_tflop_per_s=4_500, fp4_tflop_per_s=9_000, effective_tflop_per_s=1_395,
+        effective_tb_per_s=6.4, nvlink_gb_per_s=1_800,
     ),
     "mi300x": Gpu(
-        name="MI300X", source="https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html",
-        nominal_gb=192, visible_gib=191.98, tb_per_s=5.3, bf16_tflop_per_s=1_307, fp8_tflop_per_s=2_615,
+        name="MI300X", source="https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html", nominal_gb=192,
+        visible_gib=191.98, multiprocessors=304, tb_per_s=5.3, bf16_tflop_per_s=1_307, fp8_tflop_per_s=2_615,
         effective_tflop_per_s=810, effective_tb_per_s=4.24, nvlink_gb_per_s=896,
     ),
 }
