@@ -43,12 +43,15 @@ class Line:
 def left_out(lines: tuple[Line, ...], said: float) -> str:
     """The label of the term whose absence explains a said sum, "" when none does.
 
-    Terms are the lines above the first total. One explains the number when the total without it lies at least twice as
-    near, as a ratio, as the total itself. A number within RIGHT of the total leaves nothing out.
+    Terms are the lines above the first total, where they add up to it. One explains the number when the total without
+    it lies at least twice as near, as a ratio, as the total itself. A number within RIGHT of the total leaves nothing
+    out.
     """
     place = next((place for place, line in enumerate(lines) if line.total), 0)
     total = lines[place].value if lines else 0.0
     if said <= 0 or total <= 0 or abs(said / total - 1) <= RIGHT:
+        return ""
+    if abs(sum(line.value for line in lines[:place]) / total - 1) > 0.01:
         return ""
     without = [(abs(log(said / (total - line.value))), line.label) for line in lines[:place] if 0 < line.value < total]
     distance, label = min(without, default=(0.0, ""))

@@ -23,6 +23,12 @@ def test_the_missing_term_is_the_one_whose_absence_explains_the_number(said: flo
     assert left_out(LINES, said) == label
 
 
+def test_only_a_sum_leaves_a_term_out():
+    # A P99 is the mean times ln 100: without its mean there is no P99 that somebody could have meant.
+    product = (Line("mean", "", 0.267, "s"), Line("over it", "", 4.605, "×"), Line("P99", "", 1.23, "s", total=True))
+    assert left_out(product, 1.0) == ""
+
+
 def test_without_a_sum_nothing_is_left_out():
     assert left_out((), 5) == ""
     assert left_out((Line("a", "", 1),), 5) == ""
