@@ -1,13 +1,14 @@
 """The shapes and scales that lab pictures are made of. Models give numbers, these give places, a template writes SVG.
 
-Lengths are SVG units: a wide picture is drawn 1,080 wide and a narrow one 350, and each is shown at about its own size.
+Lengths are SVG units: a wide picture is drawn 1,080 wide, one in the measure 720 and a narrow one 350; each is shown at
+about its own size.
 A shape's `css` names its look (drillapp/static/css/pictures.css), a `pattern` a fill of calculators/_patterns.html.
 """
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-WIDE, NARROW = 1080, 350
+WIDE, MEASURE, NARROW = 1080, 720, 350
 WALL = 8  # height of the hatched strip on the forbidden side of a limit
 
 

@@ -5,18 +5,19 @@ from typing import Any
 
 from django.http import QueryDict
 
+from calculators.labs.base import Gist
 from calculators.models.base import Refusal, left_out
 from calculators.models.quantity import say
-from calculators.pictures import NARROW, Drawing
+from calculators.pictures import MEASURE, NARROW, Drawing
 from flashcards import pictures
 from flashcards.desk import Desk
 from flashcards.forms import CONFIDENCES, CommitForm, kept
 from flashcards.models import Rating
+from flashcards.services import draw_seed
 from questions import grading
 from questions.models import Question
-from questions.services import Posed, judge, pose, pose_from
+from questions.services import Posed, gist_of, judge, pose, pose_from
 
-MAP_WIDTH = 720
 SMALL_NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -44,7 +45,7 @@ class QuestionDesk(Desk):
         """The question with this turn's numbers, and after the commit with the numbers that were committed on."""
         if self.attempt:
             return pose_from(self.question, self.attempt.values)
-        return pose(self.question, self.card.seed)
+        return pose(self.question, draw_seed(self.card))
 
     @property
     def check_kind(self) -> str:
@@ -154,7 +155,7 @@ class QuestionDesk(Desk):
 
     @property
     def sum_wide(self) -> Drawing:
-        return pictures.map_sum(self.said, self.token_limit, width=MAP_WIDTH)
+        return pictures.map_sum(self.said, self.token_limit, width=MEASURE)
 
     @property
     def sum_narrow(self) -> Drawing:
@@ -211,6 +212,12 @@ class QuestionDesk(Desk):
         if self.judgement is None or self.check_kind != "number" or self.judgement.within:
             return ""
         return left_out(self.posed.lines, self.judgement.value)
+
+    @property
+    def gist(self) -> Gist | None:
+        """How the answer comes about in a small picture, with the committed number in it."""
+        number = self.judgement is not None and self.check_kind == "number"
+        return gist_of(self.posed, self.judgement.value if number else None)
 
     @property
     def derivation(self) -> list[dict[str, Any]]:

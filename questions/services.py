@@ -9,8 +9,9 @@ from django import forms
 from django.utils.safestring import SafeString, mark_safe
 
 from calculators.labs import LABS
-from calculators.labs.base import View
+from calculators.labs.base import Gist, Shown, View
 from calculators.models.base import Line, Refusal
+from calculators.models.quantity import converted
 from questions import grading, markup
 from questions.content import ARRAYS, QuestionFile, digest
 from questions.figures import BadFigure, Ran, resolve
@@ -63,6 +64,9 @@ class Posed:
     lab: str  # the shown run's address, set to the scenario and before the answer; "" without a run
     lab_answered: str  # the same lab with its answer in view
     lab_title: str
+    view: View | None = None  # the shown run's
+    shown: Shown | None = None
+    checks_shown: bool = False  # whether the checked number is what that view asks for
     lines: tuple[Line, ...] = ()  # the derivation of the checked run
     slips: tuple[tuple[float, str], ...] = ()  # (wrong value, what it leaves out)
 
@@ -236,15 +240,15 @@ def label_of(run: Mapping[str, Any], path: str) -> str:
     return label[:1].upper() + label[1:]
 
 
-def lab_of(question: Question, ran: Mapping[str, Ran]) -> dict[str, str]:
-    """The lab that opens: its addresses before and with the answer, and its title."""
+def lab_of(question: Question, ran: Mapping[str, Ran]) -> dict[str, Any]:
+    """The lab that opens: its addresses before and with the answer, its title, and what its view has to show."""
     if not question.runs:
         return {"lab": "", "lab_answered": "", "lab_title": ""}
     name = next((name for name, run in question.runs.items() if run.get("shown")), next(iter(question.runs)))
     lab = LABS[question.runs[name]["lab"]]
     view = lab.view(question.runs[name].get("view"))
-    inputs = ran[name].inputs
-    found = STEP.match(question.checked.get("figure", ""))
+    inputs, figure = ran[name].inputs, question.checked.get("figure", "")
+    found = STEP.match(figure)
     if found and found["run"] == name:
         step = int(found["step"])
         before, answered = {"step": max(step - 1, 0)}, {"step": step}
@@ -254,7 +258,22 @@ def lab_of(question: Question, ran: Mapping[str, Ran]) -> dict[str, str]:
         "lab": lab.address(view, inputs, **before),
         "lab_answered": lab.address(view, inputs, **answered),
         "lab_title": lab.heading,
+        "view": view,
+        "shown": Shown(inputs, ran[name].result, step=0, last_step=0),
+        "checks_shown": bool(view.ask and figure == f"{name}.{view.ask.figure}"),
     }
+
+
+def gist_of(posed: Posed, said: float | None = None) -> Gist | None:
+    """How the shown run's result comes about in a small picture, None where its view draws none.
+
+    A committed number, in the check's unit, stands in it when it is the number that the view asks for.
+    """
+    if posed.view is None or posed.shown is None:
+        return None
+    if said is not None:
+        said = converted(said, posed.check.unit, posed.view.ask.unit) if posed.checks_shown else None
+    return posed.view.gist(replace(posed.shown, said=said))
 
 
 def judge_note(note: Note, typed: str) -> Judgement:

@@ -3,7 +3,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django import forms
@@ -11,8 +11,9 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.urls import reverse
 
 from calculators.models.base import Refusal
+from calculators.pictures import Drawing
 
-__all__ = ["Ask", "Expected", "Group", "Lab", "Preset", "Refusal", "Shown", "Switch", "View"]
+__all__ = ["Ask", "Expected", "Gist", "Group", "Lab", "Preset", "Refusal", "Shown", "Switch", "View"]
 
 LONGEST_STEP = 9  # digits; more can't be a step and may not even be an int
 
@@ -77,6 +78,13 @@ class Shown:
     picture: Any = None
 
 
+class Gist(NamedTuple):
+    """How a result comes about in one small drawing, for the measure and for a phone."""
+
+    wide: Drawing
+    narrow: Drawing
+
+
 class Switch(forms.TypedChoiceField):
     """On or off: a two-valued choice, since an unticked box sends nothing and so could never switch a default off."""
 
@@ -96,7 +104,8 @@ class View:
     (the result, the inputs and a step: the entries of its map) lets the reader say a step before seeing it. A form's
     `units`, a dict by field, stand inside its knobs. `summary` says the inputs in one line; `tell` says the result in
     lines for a shell; `bulky` names what of a step is left out when all steps are listed. `fragment` draws the result
-    in place of the lab's own template; `aside` stands under the knobs.
+    in place of the lab's own template; `aside` stands under the knobs. `gist` draws in small how the asked number comes
+    about, what the reader said included; None where a picture says nothing.
     """
 
     name: str
@@ -113,6 +122,7 @@ class View:
     bulky: tuple[str, ...] = ()
     fragment: str = ""
     aside: str = ""
+    gist: Callable[[Shown], Gist | None] = lambda shown: None
 
     @cached_property
     def starts(self) -> dict[str, str]:

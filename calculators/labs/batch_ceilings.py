@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from calculators.labs.base import Ask, Group, Lab, Preset, View
+from calculators.labs.batch_ceilings_gist import gist
 from calculators.labs.batch_ceilings_picture import picture, thumbnail
 from calculators.models.batch_ceilings import GPUS, MODELS, BatchCeilings, solve
 
@@ -90,7 +91,7 @@ LAB = Lab(
     views=(
         View(
             "ceilings", BatchCeilingsForm, solve, picture=picture, summary=summary, tell=tell, presets=PRESETS,
-            ask=Ask(figure="lowest", label="lowest ceiling", unit="seqs"),
+            ask=Ask(figure="lowest", label="lowest ceiling", unit="seqs"), gist=gist,
             groups=(
                 Group("Machine", ("model", "gpu", "tensor_parallel_size")),
                 Group("Formats, rates, memory", (

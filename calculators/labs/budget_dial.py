@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from calculators.labs.base import Ask, Group, Preset, View
+from calculators.labs.budget_dial_gist import gist
 from calculators.labs.budget_dial_picture import picture
 from calculators.labs.prefill_interference import DENSE, SXM
 from calculators.models.budget_dial import Dial, solve
@@ -51,19 +52,19 @@ def tell(result: Dial) -> Iterator[str]:
 PRESETS = (
     Preset("chat, 50 ms", {}, "vllm serve’s default on an H100, 8,192, against a gap of 50 ms."),
     Preset("documents of 32K", {"longest_prompt_tokens": 32_768},
-           "The same promise with prompts four times as long: a third less budget, for the attention to them."),
+           "The same promise with prompts four times as long: more than a third less budget, for the attention to them."),
     Preset("coding, 20 ms", {"itl_target_ms": 20, "longest_prompt_tokens": 16_384, "decoders": 16},
-           "A tight promise: the budget comes near the knee, where a step costs its weights whatever it computes."),
+           "A tight promise takes the budget down towards the knee, where a step costs its weights whatever it computes."),
     Preset("batch job", {"itl_target_ms": 1_000, "decoders": 256, "context_tokens": 1_000,
                          "longest_prompt_tokens": 4_096, "max_num_batched_tokens": 16_384},
-           "Nobody watches the gap, and the rate is flat from 4,096 on."),
+           "Nobody watches the gap, and from 4,096 on the rate moves by a tenth."),
     Preset("A100, 100 ms", {"gpu": "a100", "itl_target_ms": 100, "max_num_batched_tokens": 2_048},
            "Slower products: 2,048, the default there, breaks a promise twice as wide."),
 )
 
 VIEW = View(
     "budget", BudgetDialForm, solve, title="Budget", picture=picture, summary=summary, tell=tell, presets=PRESETS,
-    ask=Ask(figure="largest_budget", label="largest budget", unit="tokens"),
+    ask=Ask(figure="largest_budget", label="largest budget", unit="tokens"), gist=gist,
     groups=(Group("Machine", ("model", "gpu", "cpu_ms")),),
     fragment="calculators/labs/_budget_dial.html",
 )

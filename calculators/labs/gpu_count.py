@@ -8,6 +8,7 @@ from calculators.labs import (
     gpu_count_dashboard_picture,
     gpu_count_flight_picture,
     gpu_count_picture,
+    gpu_count_queue_gist,
     gpu_count_queue_picture,
 )
 from calculators.labs.base import Ask, Group, Lab, Preset, View
@@ -212,6 +213,7 @@ LAB = Lab(
         View(
             "queueing", QueueingForm, queueing.solve, picture=gpu_count_queue_picture.picture, summary=queueing_summary,
             tell=tell, presets=QUEUEING, ask=Ask(figure="p99_ttft_s", label="P99 TTFT", unit="s"),
+            gist=gpu_count_queue_gist.gist,
             groups=(
                 Group("One server", ("load", "service_s", "service", "max_num_queued_reqs")),
                 Group("The run", ("horizon_s", "seed")),

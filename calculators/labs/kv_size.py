@@ -9,6 +9,7 @@ from calculators.labs import (
     kv_size_hybrid_picture,
     kv_size_paging_picture,
     kv_size_picture,
+    kv_size_replies_gist,
     kv_size_replies_picture,
 )
 from calculators.labs.base import Ask, Group, Lab, Preset, Switch, View
@@ -245,6 +246,7 @@ CONCURRENCY = View(
 REPLIES = View(
     "long-replies", LongRepliesForm, long_replies.solve, title="long replies", picture=kv_size_replies_picture.picture,
     summary=replies_summary, tell=tell, ask=Ask(figure="held", label="replies it holds", unit="sequences"),
+    gist=kv_size_replies_gist.gist,
     presets=(
         Preset("a burst of 2,000", {}, "1,024 are admitted; the wall comes at decode step 177."),
         Preset("in phase", {"staggered": False, "sequences": 53}, "All at full length together: half as many."),

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from calculators.labs.base import Ask, Group, Lab, Preset, View
+from calculators.labs.prefill_interference_gist import gist
 from calculators.labs.prefill_interference_picture import picture, thumbnail
 from calculators.models.catalogue import GPUS, MODELS
 from calculators.models.prefill_interference import Interference, solve
@@ -69,13 +70,13 @@ PRESETS = (
     Preset("threshold 2,048", {"long_prefill_token_threshold": 2_048},
            "The same budget with a cap on each long prompt: arrivals get the rest of every step."),
     Preset("90% cached", {"cached_prefix_tokens": 102_816},
-           "A second question about the same document: two steps, and the first is as long as the worst before."),
+           "A second question about the same document: two steps, and the first is nearly as long as the worst before."),
     Preset("budget 2,048", {"max_num_batched_tokens": 2_048},
            "A budget for interactive use: a quarter of the gap, the same lockout."),
     Preset("A100", {"gpu": "a100", "max_num_batched_tokens": 2_048, "prompt_tokens": 60_000, "arrivals_per_s": 2},
-           "What an A100 gets by default, 2,048, with half the prompt: slower products, so the lockout is as long."),
+           "What an A100 gets by default, 2,048, with half the prompt: slower products, so the lockout is longer still."),
     Preset("32B on an H200", {"model": "qwen3-32b", "gpu": "h200", "decoders": 16, "arrivals_per_s": 1,
-                              "pool_gib": 52},
+                              "pool_gib": 64},
            "Four times the work a token, on the same compute: arrivals wait half a minute."),
 )
 
@@ -86,7 +87,7 @@ LAB = Lab(
     views=(
         View(
             "gap", PrefillInterferenceForm, solve, picture=picture, summary=summary, tell=tell, presets=PRESETS,
-            ask=Ask(figure="peak_gap_ms", label="longest gap", unit="ms"),
+            ask=Ask(figure="peak_gap_ms", label="longest gap", unit="ms"), gist=gist,
             groups=(
                 Group("Machine", ("model", "gpu", "pool_gib")),
                 Group("Rates", ("tflop_per_s", "tb_per_s", "cpu_ms"), folded=True),

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from calculators.labs.base import Ask, Group, Lab, Preset, View
+from calculators.labs.recompute_or_move_gist import gist
 from calculators.labs.recompute_or_move_picture import picture, thumbnail
 from calculators.models.recompute_or_move import GPUS, MODELS, RecomputeOrMove, solve
 
@@ -82,7 +83,7 @@ LAB = Lab(
     views=(
         View(
             "costs", RecomputeOrMoveForm, solve, picture=picture, summary=summary, tell=tell, presets=PRESETS,
-            ask=Ask(figure="break_even_gb_per_s", label="break-even, one way", unit="GB/s"),
+            ask=Ask(figure="break_even_gb_per_s", label="break-even, one way", unit="GB/s"), gist=gist,
             groups=(
                 Group("One copy holds", ("block_size", "layers_per_copy", "k_and_v")),
                 Group("Machine", ("model", "gpu", "tensor_parallel_size", "tflop_per_s")),

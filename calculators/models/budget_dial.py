@@ -53,6 +53,7 @@ class Scene:
 class Setting:
     """One budget: the gap it makes behind no prefix, behind the longest prompt and behind four times that.
 
+    `attention_ms` is what the chunk's attention takes of `gap_ms`, the one behind the longest prompt.
     `prefill_tokens_per_s` are those of a full step behind no prefix; `prompt_steps` and `prompt_ttft_s` are of the
     longest prompt, alone beside the decoders.
     """
@@ -60,6 +61,7 @@ class Setting:
     budget: int
     short_gap_ms: float
     gap_ms: float
+    attention_ms: float
     far_gap_ms: float
     prefill_tokens_per_s: float
     prompt_steps: int
@@ -177,7 +179,9 @@ def setting(scene: Scene, budget: int, present: int) -> Setting:
                for chunk, context in zip(chunks, contexts, strict=True)]
     short, gap = scene.gap_ms(budget, 0), scene.gap_ms(budget, scene.prompt)
     return Setting(
-        budget=budget, short_gap_ms=short, gap_ms=gap, far_gap_ms=scene.gap_ms(budget, 4 * scene.prompt),
+        budget=budget, short_gap_ms=short, gap_ms=gap,
+        attention_ms=attention_ms(scene.machine, budget - scene.decoders, scene.prompt),
+        far_gap_ms=scene.gap_ms(budget, 4 * scene.prompt),
         prefill_tokens_per_s=(budget - scene.decoders) / short * 1e3, prompt_steps=len(chunks),
         prompt_ttft_s=sum(prefill) / 1e3, fits=gap <= scene.target_ms, present=budget == present,
     )

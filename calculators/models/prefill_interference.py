@@ -76,11 +76,15 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
-    """The long prompt's prefill: a gap for each chunk in ms, and when each ends in seconds from the arrival."""
+    """The long prompt's prefill: a gap for each chunk in ms, and when each ends in seconds from the arrival.
+
+    `attentions_ms` is what the long prompt's own attention takes of each gap.
+    """
 
     chunks: int
     full_chunk: int
     gaps_ms: tuple[float, ...]
+    attentions_ms: tuple[float, ...]
     ends_s: tuple[float, ...]
     first_gap_ms: float
     mean_gap_ms: float
@@ -341,7 +345,8 @@ def prefill_of(scene: Scene, chunks: tuple[Chunk, ...]) -> Prefill:
     attention = attention_ms(machine, worst.tokens, worst.prefix)
     kv_ms = kv_read_ms(machine, scene.decoders * scene.context)
     return Prefill(
-        chunks=len(chunks), full_chunk=max(chunk.tokens for chunk in chunks), gaps_ms=gaps, ends_s=ends,
+        chunks=len(chunks), full_chunk=max(chunk.tokens for chunk in chunks), gaps_ms=gaps,
+        attentions_ms=tuple(attention_ms(machine, chunk.tokens, chunk.prefix) for chunk in chunks), ends_s=ends,
         first_gap_ms=gaps[0], mean_gap_ms=sum(gaps) / len(gaps), takes_s=ends[-1],
         peak_chunk=peak + 1, peak_tokens=worst.tokens, peak_prefix=worst.prefix,
         peak_linear_ms=linear_ms(machine, tokens), peak_attention_ms=attention,

@@ -158,6 +158,14 @@ def bare(kind: str) -> str:
     return kind.removeprefix("a number of ").removeprefix("a ")
 
 
+def converted(value: float, unit: str, other: str) -> float | None:
+    """A value in another unit of the same kind; None when the two are of different kinds."""
+    given, wanted = unit_of(unit), unit_of(other)
+    if given is None or wanted is None:
+        return value if unit == other else None
+    return value * given.factor / wanted.factor if given.kind == wanted.kind else None
+
+
 def sample(unit: Unit) -> str:
     """What could be typed for a unit, as an example in a sentence."""
     number = SAMPLES.get(unit.kind, 1000.0)
