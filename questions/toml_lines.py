@@ -1,7 +1,9 @@
 """A table of a question as the lines that an author types: TOML, each value in one line, and read back the same."""
 import json
+import math
 import re
 import tomllib
+from collections.abc import Iterator
 from typing import Any
 
 from questions.content import plain
@@ -15,11 +17,29 @@ def read_lines(text: str) -> dict[str, Any] | list[Any]:
     array = text.lstrip().startswith("[{")
     try:
         value = plain(tomllib.loads(f"it = {text}")["it"] if array else tomllib.loads(text))
-    except tomllib.TOMLDecodeError as fault:
+    except (ValueError, RecursionError) as fault:
         raise ValueError(f"Not TOML, key = value in each line: {fault}.") from None
-    if re.search(r"\bNaN\b|Infinity|\\u0000", json.dumps(value)):
-        raise ValueError("Every number is finite, and no text holds the character NUL.")
+    if not all(map(can_be_held, leaves(value))):
+        raise ValueError("It takes texts without NUL, finite numbers, true and false.")
     return value
+
+
+def can_be_held(leaf: Any) -> bool:
+    """Whether the database takes it."""
+    if isinstance(leaf, str):
+        return "\0" not in leaf
+    return isinstance(leaf, int) or (isinstance(leaf, float) and math.isfinite(leaf))
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Every key and every plain value in a table."""
+    if isinstance(value, dict):
+        yield from value
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from leaves(item)
+    else:
+        yield value
 
 
 def write_lines(value: dict[str, Any] | list[Any]) -> str:
