@@ -52,9 +52,9 @@ def tell(result: Dial) -> Iterator[str]:
 PRESETS = (
     Preset("chat, 50 ms", {}, "vllm serve’s default on an H100, 8,192, against a gap of 50 ms."),
     Preset("documents of 32K", {"longest_prompt_tokens": 32_768},
-           "The same promise with prompts four times as long: more than a third less budget, for the attention to them."),
+           "The same promise, prompts four times as long: over a third less budget, for the attention to them."),
     Preset("coding, 20 ms", {"itl_target_ms": 20, "longest_prompt_tokens": 16_384, "decoders": 16},
-           "A tight promise takes the budget down towards the knee, where a step costs its weights whatever it computes."),
+           "A tight promise takes it down towards the knee, where a step costs its weights whatever it computes."),
     Preset("batch job", {"itl_target_ms": 1_000, "decoders": 256, "context_tokens": 1_000,
                          "longest_prompt_tokens": 4_096, "max_num_batched_tokens": 16_384},
            "Nobody watches the gap, and from 4,096 on the rate moves by a tenth."),

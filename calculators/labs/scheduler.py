@@ -210,7 +210,7 @@ PRESETS = (
         "victim",
         {"requests": "P:64/96@0,Q:64/96@0,R:64/96@0", "max_num_batched_tokens": 256, "max_num_seqs": 8,
          "usable_blocks": 24, "block_size": 16, "max_model_len": 256},
-        "Three need 30 blocks in the end and there are 24: at step 65 the pool is empty and R, admitted last, pays.",
+        "Three need 30 blocks in the end and there are 24: at step 65 none is free and R, admitted last, pays.",
     ),
     Preset(
         "long prompts", {"long_prefill_token_threshold": 8},
@@ -229,7 +229,7 @@ PRESETS = (
         {"requests": "A:524/40@0+S,B:300/40@0,C:150/40@0,G:118/2@0,D:8000/20@0,E:300/20@2,F:1000/20@2+S",
          "max_num_batched_tokens": 2048, "max_num_seqs": 8, "usable_blocks": 1000, "block_size": 16,
          "max_model_len": 9216, "shared_prefix_tokens": 512},
-        "A, B and C decode, D is 3,000 tokens into a prompt of 8,000, E and F arrive at step 2.",
+        "A, B and C decode, G has just ended, D is 3,000 tokens into a prompt of 8,000, E and F arrive at step 2.",
     ),
 )
 

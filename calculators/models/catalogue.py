@@ -177,7 +177,7 @@ MODELS: dict[str, Model] = {
         kv_heads=8, hidden=8_192, ffn=28_672, vocabulary=128_256,
     ),
     "llama-4-scout": Model(
-        name="Llama-4-Scout", source="meta-llama/Llama-4-Scout-17B-16E", parameters=107_769_861_120,
+        name="Llama-4-Scout", source="meta-llama/Llama-4-Scout-17B-16E-Instruct", parameters=107_769_861_120,
         active_parameters=17_170_000_000, layers=48, query_heads=40, kv_heads=8, hidden=5_120, ffn=8_192,
         vocabulary=202_048, experts=16, experts_per_token=1, pattern=(CHUNKED_LOCAL,) * 3 + (FULL,), window=8_192,
         longest_context=10_485_760,
