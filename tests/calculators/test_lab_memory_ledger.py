@@ -1,0 +1,86 @@
+"""The memory-ledger lab's pages: what they say, what they hold back, and that any setting can be drawn."""
+import pytest
+from django.test import Client
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calculators.labs import LABS
+from calculators.labs.base import View
+from calculators.models.base import Refusal
+from calculators.models.catalogue import GPUS, MODELS
+from calculators.pictures import NARROW, WIDE
+from tests.calculators.drawings import assert_within, walls, words
+
+LAB = LABS["memory-ledger"]
+LEDGER = LAB.view("ledger")
+PAIR = {"model": "llama-3.1-70b", "tensor_parallel_size": 2}
+
+
+def page(client: Client, query: str = "") -> str:
+    response = client.get(f"/labs/memory-ledger?{query}")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def drawn(view: View, values: dict, said: float | str | None = None):
+    return view.drawn(view.show(view.bind(values)), said).picture
+
+
+@pytest.mark.django_db
+def test_the_ledger_names_every_gib(client: Client):
+    html = page(client)
+    for figure in ("72.85 − 14.96 − 0.60 − 0.25 − 1.78 − 0.86", "27,852 blocks = 445,632 tokens", "estimated",
+                   "never charged", "3.40 fit", "KV within 53.9 to 54.9 GiB"):
+        assert figure in html
+
+
+@pytest.mark.django_db
+def test_a_held_ledger_shows_nothing_of_itself(client: Client):
+    html = page(client, "ask=1")
+    for figure in ("54.4", "445,632", "27,852", "72.85"):
+        assert figure not in html
+
+
+@pytest.mark.django_db
+def test_a_number_that_leaves_out_the_peak_marks_its_line(client: Client):
+    html = page(client, "said=56.2")
+    assert '<tr class=" missed"><th scope="row">activation peak' in html
+    assert "That leaves out the peak of the dummy step" in html
+    assert 'class=" missed"' not in page(client, "said=54.4")
+
+
+@pytest.mark.django_db
+def test_a_refusal_is_in_the_engines_words(client: Client):
+    html = page(client, "model=llama-3.1-70b&tensor_parallel_size=2")
+    assert "the estimated maximum model length is 5952" in html and "Short by 19.09 GiB" in html
+
+
+def test_the_bar_has_its_wall_and_its_small_terms_larger():
+    picture = drawn(LEDGER, {}, 57)
+    assert walls(picture.wide) == walls(picture.narrow) == 1
+    said = words(picture.wide)
+    assert "3.50 GiB, drawn 10 times larger" in said
+    assert "your 57 would end here, past the budget" in said and "your 57" in words(picture.narrow)
+
+
+def test_a_refused_start_draws_no_kv():
+    assert "no KV: -4.63 GiB" in words(drawn(LEDGER, PAIR | {"gpu_memory_utilization": 0.85}).wide)
+
+
+@given(
+    model=st.sampled_from(sorted(MODELS)), gpu=st.sampled_from(sorted(GPUS)),
+    tensor_parallel_size=st.sampled_from([1, 2, 4, 8, 16]), gpu_memory_utilization=st.floats(0.01, 1),
+    max_num_batched_tokens=st.integers(1, 131_072), max_num_seqs=st.integers(1, 65_536),
+    max_model_len=st.integers(1, 10_485_760), said=st.none() | st.floats(-10, 2_000),
+    weights_gib=st.none() | st.floats(0, 900), visible_gib=st.none() | st.floats(1, 1_000),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_ledger_can_be_drawn(said: float | None, **values: object):
+    try:
+        LEDGER.run(values)
+    except Refusal:
+        return
+    picture = drawn(LEDGER, values, said)
+    for drawing, width in ((picture.wide, WIDE), (picture.narrow, NARROW)):
+        assert drawing.width == width
+        assert_within(drawing, width)
