@@ -7,7 +7,7 @@ from django.http import QueryDict
 
 from calculators.labs.base import Gist
 from calculators.models.base import Refusal, left_out
-from calculators.models.quantity import say
+from calculators.models.quantity import forms_of, say
 from calculators.pictures import MEASURE, NARROW, Drawing
 from flashcards import pictures
 from flashcards.desk import Desk
@@ -95,8 +95,7 @@ class QuestionDesk(Desk):
         """What the empty field takes."""
         if self.check_kind == "outline":
             return "A few lines; kept while you type."
-        unit = self.posed.check.unit
-        return f"number and unit: 1,200 {unit}, 1.2k, 1.2e3".replace(" ,", ",")
+        return f"number and unit: {forms_of(self.posed.check.unit)}"
 
     @property
     def tolerance_words(self) -> str:

@@ -80,6 +80,7 @@ for noun, others in COUNTS.items():
     UNITS |= named(f"a number of {noun}", {noun: (others, 1.0)})
 MULTIPLIERS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 MULTIPLIERS |= {"thousand": 1e3, "million": 1e6, "bn": 1e9, "billion": 1e9}
+FORMS = {"a time": "7.5 s, 500 ms", "a size": "31.5 GiB, 32 GB"}
 SAMPLES = {"a time": 250.0, "a size": 31.5, "a ratio": 4.0}
 
 TYPED_ALIKE = str.maketrans(
@@ -170,6 +171,18 @@ def sample(unit: Unit) -> str:
     """What could be typed for a unit, as an example in a sentence."""
     number = SAMPLES.get(unit.kind, 1000.0)
     return say(number if unit.kind != "a time" or unit.factor < 1 else number / 100, unit.name)
+
+
+def forms_of(unit: str) -> str:
+    """Two or three ways to write a value in this unit, of which each can be read: "7.5 s, 500 ms"."""
+    expected = unit_of(unit) or Unit(unit, f"a number of {unit}")
+    if expected.kind in FORMS:
+        return FORMS[expected.kind]
+    if expected.kind == "a ratio":
+        return f"3.9{expected.name}, 39/10"
+    if "size per time" in expected.kind:
+        return "25 GB/s, 900 MB/s"
+    return f"1,200 {expected.name}, 1.2k, 1.2e3"
 
 
 def split(text: str, expected: Unit) -> tuple[float, float, str]:

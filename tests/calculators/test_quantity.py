@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calculators.models.quantity import COUNTS, RATIOS, SIZES, TIMES, Refusal, read, say
+from calculators.models.quantity import COUNTS, RATIOS, SIZES, TIMES, Refusal, converted, forms_of, read, say
 
 READ = [
     ("1k", "sequences", 1000),
@@ -120,3 +120,23 @@ def test_any_text_is_read_as_a_finite_number_or_refused(text: str, unit: str):
         assert str(refusal).endswith(".")
     else:
         assert abs(value) < float("inf")
+
+
+@pytest.mark.parametrize(("unit", "forms"), [
+    ("ms", "7.5 s, 500 ms"), ("s", "7.5 s, 500 ms"), ("GiB", "31.5 GiB, 32 GB"), ("GB/s", "25 GB/s, 900 MB/s"),
+    ("sequences", "1,200 sequences, 1.2k, 1.2e3"), ("tokens/s", "1,200 tokens/s, 1.2k, 1.2e3"),
+    ("FLOP", "1,200 FLOP, 1.2k, 1.2e3"), ("×", "3.9×, 39/10"), ("%", "3.9%, 39/10"), ("", "3.9, 39/10"),
+])
+def test_every_form_that_is_offered_can_be_read(unit: str, forms: str):
+    assert forms_of(unit) == forms
+    # A comma with a space parts two forms, one without groups thousands.
+    assert all(read(form, unit).value > 0 for form in forms.split(", "))
+
+
+def test_a_value_goes_from_unit_to_unit_within_its_kind():
+    assert converted(0.25, "s", "ms") == 250
+    assert converted(1, "GiB", "MiB") == 1024
+    assert converted(7, "seqs", "sequences") == 7
+    assert converted(7, "s", "tokens") is None
+    assert converted(7, "wheels", "wheels") == 7
+    assert converted(7, "wheels", "s") is None
