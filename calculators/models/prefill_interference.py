@@ -4,6 +4,7 @@ from itertools import accumulate
 
 from calculators.models import catalogue
 from calculators.models.base import Line, Refusal
+from calculators.models.quantity import span
 from calculators.models.step_time import Machine, attention_ms, kv_read_ms, linear_ms, step_ms
 
 MOST_STEPS = 2_000
@@ -467,7 +468,7 @@ def finding(scene: Scene, base: float, peak: float, lockout_s: float) -> str:
     who = "one decoder" if scene.decoders == 1 else f"{scene.decoders:,} decoders"
     gap = f"One prompt of {scene.prompt:,} tokens takes the gap of {who} from {in_ms(base)} to {in_ms(peak)}"
     if lockout_s:
-        return f"{gap} and locks arrivals out for {in_s(lockout_s)}."
+        return f"{gap} and locks arrivals out for {span(lockout_s)}."
     return f"{gap}; arrivals are served beside it."
 
 
@@ -486,8 +487,8 @@ def lockout_verdict(scene: Scene, lockout_s: float) -> str:
     if not lockout_s:
         return f"A full step leaves {scene.left:,} tokens for arrivals, so nobody is locked out."
     if scene.threshold:
-        return f"The threshold leaves nothing of a full step, so arrivals are locked out for {in_s(lockout_s)}."
-    return f"The long prompt takes all that the decoders leave, so arrivals are locked out for {in_s(lockout_s)}."
+        return f"The threshold leaves nothing of a full step, so arrivals are locked out for {span(lockout_s)}."
+    return f"The long prompt takes all that the decoders leave, so arrivals are locked out for {span(lockout_s)}."
 
 
 def backlog_verdict(backlog: Backlog) -> str:
@@ -497,7 +498,7 @@ def backlog_verdict(backlog: Backlog) -> str:
     if not backlog.prompts:
         return "Nobody waits when the prefill is over." if backlog.load < 1 else never
     waits = "1 prompt waits" if backlog.prompts == 1 else f"{backlog.prompts:,} prompts wait"
-    served = f"{waits} when the prefill is over: {backlog.steps:.1f} full steps, {in_s(backlog.takes_s)}."
+    served = f"{waits} when the prefill is over: {backlog.steps:.1f} full steps, {span(backlog.takes_s)}."
     return served if backlog.load < 1 else f"{served} {never}"
 
 
@@ -575,10 +576,3 @@ def slips_of(scene: Scene, prefill: Prefill, base: float, peak: float) -> tuple[
 def in_ms(value: float) -> str:
     """A gap to three figures: "10.0 ms", "984 ms", "1,210 ms"."""
     return f"{value:,.0f} ms" if value >= 100 else f"{value:.1f} ms"
-
-
-def in_s(value: float) -> str:
-    """A span to about three figures: "8.61 s", "38.2 s", "83.1 ms"."""
-    if value < 0.1:
-        return in_ms(value * 1e3)
-    return f"{value:.2f} s" if value < 10 else f"{value:,.1f} s"
