@@ -1,7 +1,6 @@
 """Making an account, and what a person sets about the drill."""
 import re
 from datetime import timedelta
-from zoneinfo import available_timezones
 
 from allauth.account.forms import SignupForm as AllauthSignupForm
 from allauth.core import context
@@ -9,7 +8,7 @@ from django import forms
 from django.conf import settings
 
 from accounts import access
-from accounts.models import Profile
+from accounts.models import Profile, zone_names
 
 STEP = re.compile(r"(\d{1,4})\s*(m|min|h|d)\b", re.IGNORECASE)
 PLACES = ["Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"]
@@ -34,7 +33,7 @@ def read_steps(text: str) -> str:
 
 def zones() -> list[str]:
     """The time zones named after a place, as people look for theirs, and UTC."""
-    return ["UTC", *sorted(name for name in available_timezones() if name.split("/")[0] in PLACES)]
+    return ["UTC", *sorted(name for name in zone_names() if name.split("/")[0] in PLACES)]
 
 
 def always(sentence: str) -> dict[str, str]:

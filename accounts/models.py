@@ -1,5 +1,6 @@
 """People: an account known by its e-mail address, and what a person has set."""
 from datetime import datetime, time
+from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
@@ -33,9 +34,15 @@ class User(AbstractUser):
         return self.first_name or self.email.split("@")[0]
 
 
+@cache
+def zone_names() -> frozenset[str]:
+    """The IANA time zones, looked for on the disk once."""
+    return frozenset(available_timezones())
+
+
 def check_zone(name: str) -> None:
     """Refuse a name that is no IANA time zone."""
-    if name not in available_timezones():
+    if name not in zone_names():
         raise ValidationError(f"“{name}” is not a time zone; one is named like Europe/Berlin.")
 
 
