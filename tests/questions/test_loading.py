@@ -211,8 +211,8 @@ def run(command: str, *args: str) -> str:
 def test_load_bank_reports_a_conflict_and_fails(folder: Path, monkeypatch: pytest.MonkeyPatch):
     bank = loading.read_bank(folder)
     monkeypatch.setattr(loading, "read_bank", lambda: bank)
-    assert "loaves: create" in run("load_bank")
-    assert run("load_bank") == "1 questions, 0 number cards, 1 unchanged\n"
+    assert run("load_bank") == "loaves: created\n1 question and 0 number cards: created\n"
+    assert run("load_bank") == "1 question and 0 number cards: unchanged\n"
     edit(catch="Edited.")
     assert "export_bank loaves" in run("load_bank")
     bank = replace(bank, questions={"loaves": document(catch="Changed.")})
@@ -220,7 +220,7 @@ def test_load_bank_reports_a_conflict_and_fails(folder: Path, monkeypatch: pytes
         run("load_bank")
     with pytest.raises(CommandError, match="No file of the bank is named rolls"):
         run("load_bank", "--take-file", "rolls")
-    assert "loaves: update" in run("load_bank", "--take-file", "loaves")
+    assert "loaves: updated" in run("load_bank", "--take-file", "loaves")
 
 
 def test_export_bank_writes_what_was_edited(folder: Path):

@@ -8,6 +8,11 @@ from questions import loading
 from questions.content import Act
 
 MOST_NAMED = 10
+DONE = {
+    Act.CREATE: "created", Act.UPDATE: "updated", Act.NOTHING: "unchanged", Act.KEEP_EDIT: "kept as edited",
+    Act.CAME_HOME: "the edit came home", Act.CONFLICT: "in conflict", Act.RETIRE: "retired",
+    Act.KEEP_OWN: "made in the admin and kept",
+}
 
 
 class Command(BaseCommand):
@@ -30,15 +35,17 @@ class Command(BaseCommand):
             if act is Act.KEEP_EDIT:
                 self.stdout.write(f"{slug}: edited in the admin; the edit is kept (export_bank {slug} writes its file)")
             elif act not in (Act.NOTHING, Act.CONFLICT) and counted[act] <= MOST_NAMED:
-                self.stdout.write(f"{slug}: {act}")
-        for act, count in counted.items():
-            if act not in (Act.NOTHING, Act.CONFLICT, Act.KEEP_EDIT) and count > MOST_NAMED:
-                self.stdout.write(f"{count} of them: {act}")
-        loaded = f"{len(files.questions)} questions, {len(files.notes)} number cards"
-        self.stdout.write(f"{loaded}, {counted[Act.NOTHING]} unchanged")
+                self.stdout.write(f"{slug}: {DONE[act]}")
+        loaded = f"{many(len(files.questions), 'question')} and {many(len(files.notes), 'number card')}"
+        parts = [f"{count:,} {DONE[act]}" for act, count in counted.items()]
+        self.stdout.write(f"{loaded}: {DONE[next(iter(counted))] if len(counted) == 1 else ', '.join(parts)}")
         if conflicts := [slug for slug, act in acts.items() if act is Act.CONFLICT]:
             raise CommandError("\n".join(
                 f"{slug}: conflict. The row was edited and {files.path(slug)} changed as well; "
                 f"the row stays. Settle it with load_bank --take-file {slug}, or with export_bank {slug}."
                 for slug in conflicts
             ))
+
+
+def many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
