@@ -50,7 +50,7 @@ class Overview:
         due, new = len(day.due) + len(day.learning_due), len(day.new_today)
         if due or new:
             counts = ", ".join([f"{due} due"] * bool(due) + [f"{new} new"] * bool(new))
-            return f"{counts}. About {minutes_words(day.minutes)}{'' if self.first_visit else ' at your own pace'}."
+            return f"{counts}. About {minutes_words(day.minutes)}{' at your own pace' if day.own_pace else ''}."
         return f"Nothing is due. {next_words(day, self.profile)}"
 
     @property
@@ -131,10 +131,16 @@ def next_words(day: Day, profile: Profile) -> str:
 
 def recorded_words(card: Card, rating: Rating, now: datetime) -> str:
     """What an answer did: "Recorded: Good. Next on 22 December."."""
+    return f"Recorded: {rating.label}. Next {due_words(card, now)}."
+
+
+def due_words(card: Card, now: datetime) -> str:
+    """When a card comes back: "at 14:10", "tomorrow", "on 22 December"; empty for one that is not begun."""
     profile = card.user.profile
+    if card.due_at:
+        return f"at {profile.local(card.due_at):%H:%M}"
     today = study_day(now, profile.zone, profile.day_start)
-    when = f"at {profile.local(card.due_at):%H:%M}" if card.due_at else day_words(card.due_day, today)
-    return f"Recorded: {rating.label}. Next {when}."
+    return day_words(card.due_day, today) if card.due_day else ""
 
 
 def action_words(review: Review) -> str:

@@ -83,7 +83,8 @@ class Day:
     done_today: int  # standing answers
     first_in_line: list[Place]  # all that is left, in the order it comes
     order: str  # "lowest predicted recall first" or "in the order they fell due"
-    minutes: int  # for all that is left, at this person's own pace
+    minutes: int  # for all that is left, at this person's own pace where it is known
+    own_pace: bool  # whether it is known for all of it
     next_due: datetime | None  # when something comes back once all this is done; None when nothing is under way
     forecast: list[tuple[date, int]]  # cards falling due on each of 14 days, today's with the overdue
     streak: int  # study days in a row with an answer, up to today or yesterday
@@ -204,6 +205,7 @@ def today(user: User, now: datetime, only: str = "") -> Day:
     profile, left = user.profile, plan(user, now, only)
     pace = _pace(user)
     line = [Place(card, left.recall.get(card.pk), pace.get(card.kind) or _stated_seconds(card)) for card in left.line]
+    own_pace = all(card.kind in pace for card in left.line)
     answered = Review.objects.filter(card__user=user).answers()
     days = answered.order_by("-study_day").values_list("study_day", flat=True).distinct()
     streak, studied_today = _streak(days, left.study_day)
@@ -218,6 +220,7 @@ def today(user: User, now: datetime, only: str = "") -> Day:
         first_in_line=line,
         order=left.order,
         minutes=max(round(sum(place.seconds for place in line) / 60), 1) if line else 0,
+        own_pace=own_pace,
         next_due=_next_due(left, profile),
         forecast=_forecast(left, profile),
         streak=streak,

@@ -57,7 +57,24 @@ def test_what_is_due_stands_before_what_is_new(ada: User, deal: Deal):
     ada.profile.new_questions_per_day = 1
     tomorrow = NOON + timedelta(days=10)
     assert overview(ada, tomorrow).lead.startswith("1 due, 1 new. About ")
-    assert "at your own pace" in overview(ada, tomorrow).lead
+
+
+def drill(card: Card, minutes: int) -> None:
+    """Answer it as on the page, so many minutes after it was opened at noon."""
+    services.open_card(card, NOON)
+    now = NOON + timedelta(minutes=minutes)
+    attempt = services.commit_attempt(card, ordinal=card.next_ordinal, now=now, outline="This.")
+    assert services.answer_card(card, Rating.GOOD, ordinal=card.next_ordinal, now=now, attempt=attempt)
+
+
+def test_a_pace_is_called_ones_own_once_it_is_known_for_all_in_line(ada: User, deal: Deal):
+    explained, sized = deal(2)
+    sized.question.kind = "size"
+    sized.question.save()
+    drill(explained, minutes=5)
+    assert overview(ada, NOON).lead == "1 new. About 3 minutes."  # as that question says, whose kind is new to Ada
+    drill(sized, minutes=7)
+    assert overview(ada, NOON + timedelta(days=10)).lead == "2 due. About 12 minutes at your own pace."
 
 
 def test_the_line_shows_five_and_counts_the_rest(ada: User, deal: Deal):
