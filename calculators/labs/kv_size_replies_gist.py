@@ -4,8 +4,8 @@ from calculators.beside import Words, beside
 from calculators.labs.base import Gist, Shown
 from calculators.models.long_replies import LongReplies
 from calculators.models.quantity import say
-from calculators.pictures import MEASURE, NARROW, Drawing, Path, Scale, Shape, Text, line
-from calculators.ruled import columns, round_unit, rows
+from calculators.pictures import MEASURE, NARROW, Drawing, Path, Scale, Shape, Text, line, thousands
+from calculators.ruled import round_unit, rows
 
 FURTHEST = 1.4  # times the full length: a share beyond is named and not drawn
 
@@ -26,11 +26,12 @@ def life(result: LongReplies, said: float | None, width: float) -> Drawing:
     clock, up = Scale(0, output, left, right), Scale(0, high, foot, top)
     shapes: list[Shape] = [
         Text(0, 12, "tokens of KV that one reply holds", "axis"), *rows(up, round_unit(high, 5), left, right),
-        *columns(clock, round_unit(output, 4 if narrow else 8), top, foot, every=1, most=5 if narrow else 9),
         Text((left + right) / 2, foot + 35, "decode steps of its life", "axis", "middle"),
         Path(f"M{left:g} {foot:g}V{up(prompt):g}L{right:g} {up(prompt + output):g}V{foot:g}Z", "pale"),
         line(left, up(prompt), right, up(prompt + output), "ink"),
     ]
+    for step in range(0, output + 1, max(round(round_unit(output, 4 if narrow else 8)), 1)):
+        shapes.append(Text(clock(step), foot + 17, thousands(step), "axis", "middle"))
     levels = ((result.mean_context, result.staggered_sequences, "of every age"),
               (result.final_context, result.burst_sequences, "all at the end"))
     named = []
