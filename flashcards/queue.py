@@ -56,6 +56,22 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class UnderWay:
+    """What a study day asks of the cards that were begun before, within its limit of reviews."""
+
+    cards: list[Card]  # everything begun that may come up on some day
+    done: Counter  # of the day so far: "reviews", "new questions", "new numbers"
+    siblings: Siblings
+    steps: list[Card]  # inside learning steps, the earliest first
+    of_today: list[Card]  # of these, what falls on this day
+    due: list[Card]
+    held: list[Card]  # due past the limit
+    waiting: list[Card]  # kept back by a sibling
+    recall: dict[int, float]
+    backlog: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What is left of a study day within its limits; `line` is all of it in the order it comes."""
 
@@ -156,23 +172,8 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
     """
     profile = user.profile
     day = study_day(now, profile.zone, profile.day_start)
-    cards = list(_open(user, day).exclude(state=State.NEW))
-    done, answered = _done(user, day)
-    siblings = Siblings(answered)
-
-    steps = sorted((card for card in cards if card.due_at), key=lambda card: (card.due_at, card.pk))
-    of_today = [card for card in steps if study_day(card.due_at, profile.zone, profile.day_start) <= day]
-    of_today, waiting = siblings.sort_out(of_today)
-
-    due = [card for card in cards if card.state == State.REVIEW and card.due_day <= day]
-    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters(profile)) for card in [*steps, *due]}
-    review_room = max(profile.reviews_per_day - done["reviews"], 0)
-    backlog = len(due) > review_room or any(card.due_day < day for card in due)
-    due.sort(key=lambda card: (recall[card.pk], card.pk) if backlog else (card.due_day, card.pk))
-    due.sort(key=lambda card: not card.asked)
-    due, kept = siblings.sort_out(due)
-    review_room = max(review_room, sum(card.asked for card in due))
-    due_today, due_held = due[:review_room], due[review_room:]
+    begun = _under_way(user, day)
+    done, siblings, steps = begun.done, begun.siblings, begun.steps
 
     numbers, new_waiting, numbers_held = _introduced(
         _new_numbers(user, day), profile.new_numbers_per_day - done["new numbers"], siblings)
@@ -182,22 +183,28 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
         numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
 
     rest = spread.interleave(
-        due_today, new_today, reviews_done=done["reviews"], new_done=done["new numbers"] + done["new questions"])
+        begun.due, new_today, reviews_done=done["reviews"], new_done=done["new numbers"] + done["new questions"])
     rest.sort(key=lambda card: not card.asked)
-    learning = [card for card in of_today if card.due_at <= now]
+    learning = [card for card in begun.of_today if card.due_at <= now]
     if only == "numbers":
         learning, rest, steps = ([card for card in part if card.note_id] for part in (learning, rest, steps))
     if not learning and not rest:
         learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD and siblings.gives(card)]
-    prefetch_related_objects([*learning, *rest, *waiting, *kept], "question__topic", "note__topic")
+    prefetch_related_objects([*learning, *rest, *begun.waiting], "question__topic", "note__topic")
     held_back = [
         *_held("new questions", len(questions_held), profile.new_questions_per_day),
         *_held("new numbers", len(numbers_held), profile.new_numbers_per_day),
-        *_held("reviews", len(due_held), profile.reviews_per_day),
-        *_held_by_siblings([*waiting, *kept, *new_waiting]),
+        *_held("reviews", len(begun.held), profile.reviews_per_day),
+        *_held_by_siblings([*begun.waiting, *new_waiting]),
     ]
-    order = "lowest predicted recall first" if backlog else "in the order they fell due"
-    return Plan(day, cards, learning, due_today, new_today, learning + rest, recall, held_back, order)
+    order = "lowest predicted recall first" if begun.backlog else "in the order they fell due"
+    return Plan(day, begun.cards, learning, begun.due, new_today, learning + rest, begun.recall, held_back, order)
+
+
+def due_count(user: User, now: datetime) -> int:
+    """How many of the cards begun before wait at `now`, within the day's limit of reviews."""
+    begun = _under_way(user, study_day(now, user.profile.zone, user.profile.day_start))
+    return len(begun.due) + sum(card.due_at <= now for card in begun.of_today)
 
 
 def today(user: User, now: datetime, only: str = "") -> Day:
@@ -240,6 +247,27 @@ def next_card(user: User, now: datetime, later: Sequence[int] = (), only: str = 
     put_off = {pk: at for at, pk in enumerate(later)}
     first = min(line, key=lambda pk: put_off.get(pk, -1), default=None)
     return first and card_for(user, first)
+
+
+def _under_way(user: User, day: date) -> UnderWay:
+    """The cards begun before, sorted out for the day: learning steps, reviews in their order, and who waits."""
+    profile = user.profile
+    cards = list(_open(user, day).exclude(state=State.NEW))
+    done, answered = _done(user, day)
+    siblings = Siblings(answered)
+    steps = sorted((card for card in cards if card.due_at), key=lambda card: (card.due_at, card.pk))
+    of_today = [card for card in steps if study_day(card.due_at, profile.zone, profile.day_start) <= day]
+    of_today, waiting = siblings.sort_out(of_today)
+
+    due = [card for card in cards if card.state == State.REVIEW and card.due_day <= day]
+    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters(profile)) for card in [*steps, *due]}
+    room = max(profile.reviews_per_day - done["reviews"], 0)
+    backlog = len(due) > room or any(card.due_day < day for card in due)
+    due.sort(key=lambda card: (recall[card.pk], card.pk) if backlog else (card.due_day, card.pk))
+    due.sort(key=lambda card: not card.asked)
+    due, kept = siblings.sort_out(due)
+    room = max(room, sum(card.asked for card in due))
+    return UnderWay(cards, done, siblings, steps, of_today, due[:room], due[room:], [*waiting, *kept], recall, backlog)
 
 
 def _open(user: User, day: date) -> QuerySet[Card]:

@@ -11,5 +11,4 @@ register = template.Library()
 @register.simple_tag
 def due_count(user: User) -> int:
     """How many cards wait for this person now, new ones not counted."""
-    left = queue.plan(user, timezone.now())
-    return len(left.learning_due) + len(left.due)
+    return queue.due_count(user, timezone.now())

@@ -210,3 +210,31 @@ def test_times_and_days_in_words():
     assert [day_words(MONDAY + timedelta(days=ahead), MONDAY) for ahead in (0, 1, 5, 400)] == [
         "today", "tomorrow", "on 7 March", "on 6 April 2027",
     ]
+
+
+def test_every_page_says_in_its_header_what_is_due(as_ada: Client, ada: User, deal: Deal):
+    known, *_ = deal(3)
+    answer(known, Rating.GOOD, timezone.now() - timedelta(days=30))
+    for address in (reverse("flashcards:today"), "/labs/", reverse("flashcards:settings"), reverse("keys_page")):
+        page = text(as_ada.get(address, follow=True))
+        assert '<span class="due">1<span class="visually-hidden"> due</span></span>' in page, address
+    assert 'class="due"' not in text(Client().get("/labs/", follow=True))
+
+
+def test_the_header_counts_what_the_day_has_due_in_two_queries(
+    ada: User, deal: Deal, django_assert_num_queries: Callable
+):
+    cards = deal(6)
+    ada.profile.question_steps, ada.profile.reviews_per_day = "10m", 2
+    ada.profile.save()
+    for card in cards[:5]:
+        answer(card, Rating.EASY, NOON)
+    later = NOON + timedelta(days=90)
+    answer(cards[5], Rating.AGAIN, later)  # its step falls due in ten minutes
+    for now in (NOON, later, later + timedelta(minutes=11), later + timedelta(days=1)):
+        day = queue.plan(ada, now)
+        waiting = [card for card in day.learning_due if card.due_at <= now]
+        with django_assert_num_queries(2):
+            assert queue.due_count(ada, now) == len(day.due) + len(waiting)
+    assert queue.due_count(ada, NOON) == 0
+    assert queue.due_count(ada, later + timedelta(minutes=11)) == 3  # two of the five, by the limit, and the step
