@@ -155,6 +155,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "drillapp.middleware.lead_back",
+    "drillapp.middleware.show_forms_address",
 ]
 ROOT_URLCONF = "drillapp.urls"
 WSGI_APPLICATION = "drillapp.wsgi.application"

@@ -1,0 +1,55 @@
+"""What is answered where the view itself has no page to show."""
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.utils.http import urlencode
+
+from drillapp.htmx import wants_fragment
+
+View = Callable[[HttpRequest], HttpResponse]
+
+
+def lead_back(get_response: View) -> View:
+    """Whoever sent a form and is signed out by then comes back, once signed in, to the page it was on: the form's own
+    address can't be visited. htmx gets a note to show above that page, so that what is typed there stays."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        sign_in = resolve_url(settings.LOGIN_URL)
+        if response.status_code != 302 or not response.url.startswith(f"{sign_in}?next="):
+            return response
+        if wants_fragment(request):
+            return render(request, "signed_out.html", status=403)
+        if request.method in ("GET", "HEAD"):
+            return response
+        return redirect(f"{sign_in}?{urlencode({'next': page_of(request)})}")
+
+    return answer
+
+
+def show_forms_address(get_response: View) -> View:
+    """An address that only takes forms gets a page in words when it is visited."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if response.status_code != 405 or request.method != "GET":
+            return response
+        page = render(request, "405.html", status=405)
+        page["Allow"] = response["Allow"]
+        return page
+
+    return answer
+
+
+def page_of(request: HttpRequest) -> str:
+    """The address on this site of the page that sent the request; "/" when the browser does not tell."""
+    try:
+        came_from = urlsplit(request.headers.get("Referer", ""))
+    except ValueError:
+        return "/"
+    if came_from.netloc != request.get_host():
+        return "/"
+    return came_from.path + (f"?{came_from.query}" if came_from.query else "")
