@@ -1,11 +1,21 @@
-"""Which cards a person may open: their own."""
+"""Which cards a person may open: their own, and what they know of a question that was withdrawn."""
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
-from flashcards.models import Card
+from flashcards.models import Card, State
 
 
 def card_for(user: User, pk: int) -> Card:
     """This person's card; any other is unknown (404)."""
     cards = Card.objects.select_related("question__topic", "note__topic", "user__profile")
     return get_object_or_404(cards, pk=pk, user=user)
+
+
+def question_card_for(user: User, slug: str) -> Card:
+    """This person's card of a question: one that is drilled, or that they began before it was withdrawn; else 404."""
+    cards = Card.objects.select_related("question__topic", "user__profile")
+    card = get_object_or_404(cards, user=user, question__slug=slug)
+    if (card.question.draft or card.question.retired) and card.state == State.NEW:
+        raise Http404(f"no question {slug!r} is open")
+    return card

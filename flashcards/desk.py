@@ -1,6 +1,6 @@
 """What lies before the person in a review: the sitting, the card in hand, what was committed on it, the grades."""
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -15,10 +15,10 @@ from flashcards.overview import action_words, next_words
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """What a person sits down to: the cards put off so far, in that order, and whether number cards alone come."""
+    """What a person sits down to: the cards put off so far, in that order, and what alone comes."""
 
     later: tuple[int, ...] = ()
-    only: str = ""  # "numbers" or ""
+    only: str = ""  # "numbers", "this" (one question, on its own page) or "" (all of the day)
 
     def without(self, card: Card) -> "Sitting":
         """The sitting once this card is put off too, it last."""
@@ -33,6 +33,8 @@ class Sitting:
 
 class Desk:
     """One turn of a review; without a card, its end. What is asked, and how, is its heirs' matter."""
+
+    page, fragment = "flashcards/review.html", "flashcards/_turn.html"  # shown whole, and to htmx
 
     def __init__(self, user: User, card: Card | None, now: datetime, sitting: Sitting) -> None:
         self.user, self.card, self.now, self.sitting = user, card, now, sitting
@@ -99,12 +101,16 @@ class Desk:
         return services.open_card(self.card, self.now)
 
     @property
+    def study_day(self) -> date:
+        return self.day.study_day
+
+    @property
     def seen(self) -> str:
         """How often this card was answered, and when last: "seen twice, last 8 days ago"."""
         if not self.card.answers:
             return "new"
         often = {1: "once", 2: "twice"}.get(self.card.answers, f"{self.card.answers} times")
-        days = (self.day.study_day - self.card.last_day).days
+        days = (self.study_day - self.card.last_day).days
         return f"seen {often}, last {'today' if days < 1 else 'yesterday' if days == 1 else f'{days} days ago'}"
 
     @property
@@ -130,7 +136,9 @@ class Desk:
 
 
 def address(card: Card | None = None, sitting: Sitting = Sitting()) -> str:
-    """The review's address: of the next card, or of this one at its present place in its log."""
+    """The review's address: of the next card, or of this one at its present place in its log; or a question's own."""
+    if card and sitting.only == "this":
+        return reverse("flashcards:question", args=[card.question.slug])
     query = {"card": card.pk, "ordinal": card.next_ordinal} if card else {}
     query |= sitting.fields
     return reverse("flashcards:review") + (f"?{urlencode(query, safe=',')}" if query else "")

@@ -1,10 +1,11 @@
 """The pictures of the learner's pages: coming days under a limit, a tally, a recall, a typed map against its budget."""
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from math import log2
 
 from calculators.models.quantity import say
-from calculators.pictures import Bar, Drawing, Path, Shape, Text, line, wall_above, wall_beside
+from calculators.pictures import Bar, Drawing, Path, Scale, Shape, Text, line, polyline, wall_above, wall_beside
 
 DAY_NAMES = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 FIGURE = 9  # units that a figure of a label takes, with room around it
@@ -87,6 +88,73 @@ def estimate_ruler(value: float, accept: Sequence[float], said: float, shown: st
                Path(f"M{x - 6:g} 38a6 6 0 1 0 12 0a6 6 0 1 0 -12 0Z", "own-dot"),
                Text(min(max(x, 30), width - 30), 20, f"you {say(said, '', 4)}", "pen-text", "middle")]
     return Drawing(width, 66, f"Your {say(said, '', 4)} on a ruler from half to twice {shown}.", tuple(shapes))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer on the curve: its day, its grade, and the stability in days that it left."""
+
+    day: date
+    grade: str
+    stability: float
+    lapse: bool = False
+
+
+def memory_curve(
+    answers: Sequence[Answered], today: date, target: float, recall: float,
+    recall_after: Callable[[float, float], float], *, width: int,
+) -> Drawing:
+    """The predicted recall from the first of the answers to today, computed all along; it is cut at a floor of 0.7.
+
+    The retention asked for is a dashed pen line; a pen letter stands under the axis for each grade.
+    """
+    floor, right, name_y = 98, width - 34, 114
+    first, end = answers[0].day, max(today, answers[-1].day)
+    place = Scale(0, max((end - first).days, 1), 6, right)
+    height = Scale(0.7, 1, floor, 12)
+
+    def y(share: float) -> float:
+        return height(max(share, 0.7))
+
+    points = []
+    for answered, until in zip(answers, [*(one.day for one in answers[1:]), end], strict=True):
+        start, days = (answered.day - first).days, max((until - answered.day).days, 0)
+        samples = max(int(place(start + days) - place(start)) // 3, 1)
+        at = [days * number / samples for number in range(samples + 1)]
+        points += [(place(start + passed), y(recall_after(passed, answered.stability))) for passed in at]
+    shapes: list[Shape] = [line(4, height(share), right, height(share), "grid") for share in (0.8, 0.9, 1)]
+    shapes += [line(4, floor, right, floor, "edge"), line(4, height(target), right, height(target), "target")]
+    shapes += [Text(width, height(share) + 4, f"{share:g}", "axis", "end")
+               for share in (0.7, 0.8, 1) if abs(share - target) > 0.04]
+    shapes += [Text(width, height(target) + 4, f"{target:g}", "pen-text", "end"), polyline(points, "ink thin")]
+    letters = apart([place((one.day - first).days) for one in answers], 10, right)
+    shapes += [Text(x, name_y, one.grade[0], "grade-letter lapse" if one.lapse else "grade-letter", "middle")
+               for x, one in zip(letters, answers, strict=True)]
+    x, at = points[-1][0], y(recall)
+    below = at + 18 < floor
+    shapes += [Path(f"M{x - 3.5:g} {at:g}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z", "present"),
+               Text(x, at + 18 if below else at - 9, f"{recall:.2f}", "now halo", "end" if x > 40 else "start")]
+    last = place((answers[-1].day - first).days)
+    shapes += [Text(4, name_y + 16, day_name(first), "axis")]
+    shapes += [Text(last, name_y + 16, day_name(answers[-1].day), "axis", "middle")] * (70 < last < right - 60)
+    shapes += [Text(right, name_y + 16, "today", "axis", "end")] * (end > first)
+    finding = f"Predicted recall today {recall:.2f}, after {len(answers)} answer{'' if len(answers) == 1 else 's'}."
+    return Drawing(width, name_y + 22, finding, tuple(shapes))
+
+
+def apart(places: Sequence[float], least: float, right: float) -> list[float]:
+    """The places, in order, moved so that no two are nearer than `least`, and none past `right` while there is room."""
+    moved: list[float] = []
+    for at in places:
+        moved.append(round(max(at, moved[-1] + least) if moved else at, 1))
+    for number in range(len(moved) - 1, -1, -1):
+        bound = right if number == len(moved) - 1 else moved[number + 1] - least
+        moved[number] = round(min(moved[number], bound), 1)
+    return moved
+
+
+def day_name(day: date) -> str:
+    return f"{day.day} {day:%b}"
 
 
 def column_tokens(tokens: int, most_columns: int) -> int:

@@ -1,17 +1,24 @@
-"""Today, Review, Numbers and Settings: what is seen by its page, what is done by its verb."""
+"""Today, Review, Questions, Numbers and Settings: what is seen by its page, what is done by its verb."""
 from django.urls import path
 
-from flashcards import views
+from flashcards import question_views, views
 
 app_name = "flashcards"
 urlpatterns = [
     path("", views.today_page, name="today"),
     path("review/", views.review_page, name="review"),
+    path("questions/", question_views.questions_page, name="questions"),
+    path("questions/<slug:slug>/", question_views.question_page, name="question"),
+    path("questions/<slug:slug>/note/", question_views.note, name="note"),
     path("numbers/", views.numbers_page, name="numbers"),
     path("settings/", views.settings_page, name="settings"),
     path("cards/<int:pk>/draft/", views.draft, name="draft"),
     path("cards/<int:pk>/check/", views.check, name="check"),
     path("cards/<int:pk>/ticks/", views.ticks, name="ticks"),
     path("cards/<int:pk>/answer/", views.answer, name="answer"),
+    path("cards/<int:pk>/leave/", question_views.leave, name="leave"),
+    path("cards/<int:pk>/add/", question_views.add, name="add"),
+    path("cards/<int:pk>/suspend/", question_views.suspend, name="suspend"),
+    path("cards/<int:pk>/unsuspend/", question_views.unsuspend, name="unsuspend"),
     path("undo/", views.undo, name="undo"),
 ]

@@ -11,15 +11,18 @@ from accounts.models import Profile
 from drillapp.htmx import render_page, wants_fragment
 from flashcards import access, queue, services
 from flashcards.desk import Desk, Sitting
-from flashcards.models import Card, Rating
+from flashcards.models import Card, Rating, Review
 from flashcards.number_desk import NumberDesk
 from flashcards.number_list import NumberList
 from flashcards.overview import Overview, action_words, recorded_words
 from flashcards.question_desk import QuestionDesk
+from flashcards.question_page import QuestionPage
 from flashcards.setting_rows import changed_labels, setting_groups
 
 MOST_PUT_OFF, MOST_TICKS = 200, 50
+UNDOABLE = "undoable"  # a message with an Undo beside it
 MOVED_ON = "Answered in another tab. Nothing was recorded twice; this is the next one."
+MOVED_ON_HERE = "Changed in another tab. Nothing was recorded twice; this is how it stands now."
 
 
 @require_safe
@@ -73,8 +76,8 @@ def check(request: HttpRequest, pk: int) -> HttpResponse:
     card = access.card_for(request.user, pk)
     sitting = sitting_of(request.POST)
     if not is_current(card, request.POST):
-        messages.info(request, MOVED_ON)
-        return next_turn(request, sitting)
+        messages.info(request, moved_on(sitting))
+        return next_turn(request, sitting, card)
     desk = desk_for(request, card, sitting)
     if desk.attempt is None:
         form = desk.fill(request.POST)
@@ -106,8 +109,8 @@ def answer(request: HttpRequest, pk: int) -> HttpResponse:
     card = access.card_for(request.user, pk)
     now, sitting = timezone.now(), sitting_of(request.POST)
     if not is_current(card, request.POST):
-        messages.info(request, MOVED_ON)
-        return next_turn(request, sitting)
+        messages.info(request, moved_on(sitting))
+        return next_turn(request, sitting, card)
     attempt, rating = services.committed(card), request.POST.get("rating", "")
     if attempt is None or rating not in map(str, Rating.values):
         messages.info(request, "Nothing was recorded: commit an answer first, then choose one of the four grades.")
@@ -115,23 +118,28 @@ def answer(request: HttpRequest, pk: int) -> HttpResponse:
     services.set_ticks(card, card.next_ordinal, ticked(request))
     ordinal = card.next_ordinal
     if services.answer_card(card, Rating(int(rating)), ordinal=ordinal, now=now, attempt=attempt):
-        messages.success(request, recorded_words(access.card_for(request.user, pk), Rating(int(rating)), now))
+        recorded = recorded_words(access.card_for(request.user, pk), Rating(int(rating)), now)
+        messages.success(request, recorded, extra_tags=UNDOABLE if sitting.only == "this" else "")
     else:
-        messages.info(request, MOVED_ON)
-    return next_turn(request, sitting)
+        messages.info(request, moved_on(sitting))
+    return next_turn(request, sitting, card)
 
 
 @require_POST
 @login_required
 def undo(request: HttpRequest) -> HttpResponse:
-    """Take back the person's last action and show its card again, with what was typed, ready to be graded again."""
-    sitting, review = sitting_of(request.POST), request.POST.get("review", "")
+    """Take back the person's last action; after an answer its card comes again, with what was typed, to be graded."""
+    sitting, review, shown = sitting_of(request.POST), request.POST.get("review", ""), request.POST.get("card", "")
     undone = services.undo(request.user, int(review), now=timezone.now()) if is_key(review) else None
     if undone is None:
         messages.info(request, "Nothing was undone: it was taken back before, or something newer stands.")
-        return next_turn(request, sitting)
-    messages.info(request, f"Undone: {action_words(undone.names)}. Grade it again, or leave it for later.")
-    return turn(request, access.card_for(request.user, undone.card_id), sitting)
+        return next_turn(request, sitting, access.card_for(request.user, int(shown)) if is_key(shown) else None)
+    card, words = access.card_for(request.user, undone.card_id), action_words(undone.names)
+    if undone.names.kind == Review.Kind.ANSWER:
+        messages.info(request, f"Undone: {words}. Grade it again, or leave it for later.")
+        return turn(request, card, sitting)
+    messages.info(request, f"Undone: {words} on “{card.item}”.")
+    return next_turn(request, sitting, card)
 
 
 @require_safe
@@ -163,8 +171,10 @@ def turn(request: HttpRequest, card: Card | None, sitting: Sitting) -> HttpRespo
     return show(request, desk)
 
 
-def next_turn(request: HttpRequest, sitting: Sitting) -> HttpResponse:
-    """Show the next card of the day, or the end of the sitting."""
+def next_turn(request: HttpRequest, sitting: Sitting, last: Card | None = None) -> HttpResponse:
+    """Show the next card of the day, or the end of the sitting; on a question's own page that question again."""
+    if last and sitting.only == "this":
+        return turn(request, access.card_for(request.user, last.pk), sitting)
     card = queue.next_card(request.user, timezone.now(), sitting.later, sitting.only)
     if card is not None and card.pk in sitting.later:
         messages.info(request, "Only what you put off is left.")
@@ -173,15 +183,27 @@ def next_turn(request: HttpRequest, sitting: Sitting) -> HttpResponse:
 
 def desk_for(request: HttpRequest, card: Card | None, sitting: Sitting) -> Desk:
     """The desk with this card on it, a question or a number card; without a card an empty one."""
-    kind = Desk if card is None else NumberDesk if card.note_id else QuestionDesk
+    if sitting.only == "this" and not (card and card.question_id):
+        sitting = Sitting()  # an undo may bring back a number card, which has no page of its own
+    if card is None:
+        kind = Desk
+    elif card.note_id:
+        kind = NumberDesk
+    else:
+        kind = QuestionPage if sitting.only == "this" else QuestionDesk
     return kind(request.user, card, timezone.now(), sitting)
 
 
 def show(request: HttpRequest, desk: Desk) -> HttpResponse:
-    response = render_page(request, "flashcards/review.html", "flashcards/_turn.html", {"desk": desk})
+    response = render_page(request, desk.page, desk.fragment, {"desk": desk})
     if wants_fragment(request):
         response["HX-Replace-Url"] = desk.here
     return response
+
+
+def moved_on(sitting: Sitting) -> str:
+    """What a page is told that was overtaken."""
+    return MOVED_ON_HERE if sitting.only == "this" else MOVED_ON
 
 
 def is_current(card: Card, sent: QueryDict) -> bool:
@@ -197,7 +219,7 @@ def is_key(text: str) -> bool:
 def sitting_of(sent: QueryDict) -> Sitting:
     """The sitting that a page belongs to: the cards put off in it, in the order they were, and what it is about."""
     later = dict.fromkeys(int(pk) for pk in sent.get("later", "").split(",")[-MOST_PUT_OFF:] if is_key(pk))
-    return Sitting(tuple(later), "numbers" if sent.get("only") == "numbers" else "")
+    return Sitting(tuple(later), sent["only"] if sent.get("only") in ("numbers", "this") else "")
 
 
 def ticked(request: HttpRequest) -> list[str]:

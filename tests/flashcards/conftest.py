@@ -7,6 +7,7 @@ import pytest
 from accounts.models import User
 from flashcards import services
 from flashcards.models import Card
+from questions import loading
 from questions.models import Question, Topic
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)  # a Monday
@@ -41,3 +42,19 @@ def deal(ada: User) -> Callable[[int], list[Card]]:
 @pytest.fixture
 def card(deal: Callable[[int], list[Card]]) -> Card:
     return deal(1)[0]
+
+
+@pytest.fixture(scope="session")
+def bank() -> loading.Bank:
+    return loading.read_bank()
+
+
+@pytest.fixture
+def deck(ada: User, bank: loading.Bank) -> dict[str, Card]:
+    """Ada's questions of the real bank, by slug, and a plain one that takes an outline; no number card is begun."""
+    loading.load_bank(bank)
+    write_questions(1)
+    ada.profile.new_questions_per_day, ada.profile.new_numbers_per_day = 63, 0
+    ada.profile.save()
+    services.ensure_cards(ada)
+    return {card.question.slug: card for card in Card.objects.filter(user=ada, note=None)}

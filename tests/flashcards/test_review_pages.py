@@ -10,28 +10,10 @@ from accounts.models import User
 from flashcards import services
 from flashcards.models import Attempt, Card, Rating, Review
 from flashcards.views import MOVED_ON
-from questions import loading
 from questions.services import pose
-from tests.flashcards.conftest import write_questions
 
 # Recorded from vLLM 0.33.0's scheduler for the scenario of token-budget.
 ENGINE_MAP = {"A": "1", "B": "1", "C": "1", "D": "2,045", "E": "0", "F": ""}
-
-
-@pytest.fixture(scope="module")
-def bank() -> loading.Bank:
-    return loading.read_bank()
-
-
-@pytest.fixture
-def deck(ada: User, bank: loading.Bank) -> dict[str, Card]:
-    """Ada's questions of the real bank, by slug, and a plain one that takes an outline; no number card is begun."""
-    loading.load_bank(bank)
-    write_questions(1)
-    ada.profile.new_questions_per_day, ada.profile.new_numbers_per_day = 63, 0
-    ada.profile.save()
-    services.ensure_cards(ada)
-    return {card.question.slug: card for card in Card.objects.filter(user=ada, note=None)}
 
 
 @pytest.fixture
