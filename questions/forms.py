@@ -1,6 +1,7 @@
 """The authors' forms: a question or a number card as a whole, judged by the checks that its file has to pass."""
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -15,7 +16,7 @@ from questions.figures import BadFigure
 from questions.models import Note, Question, Topic
 from questions.notes import NoteFile, check_note
 from questions.services import Posed, column_of, document_of, pose, run_lab
-from questions.tables import MORE, ROWS, Table, Toml, Words, make_table, rows_of_runs, runs_of
+from questions.tables import MORE, ROWS, Row, Table, Toml, Words, make_table, rows_of_runs, runs_of
 
 LOOK, PUBLISH = "_look", "_publish"  # buttons: show what is typed and save nothing; save and publish
 DRAWS = 20
@@ -216,13 +217,16 @@ class QuestionForm(DocumentForm):
             return row, entry["key"] if entry["key"] in row.fields else None
         if fault.where in self.tables:
             return self.tables[fault.where], None
-        head, _, rest = fault.where.partition(".")
-        if head == "runs":
-            name, _, key = rest.partition(".")
-            row = next(row for row in self.tables["runs"].rows if row.cleaned_data.get("name", "") == name)
-            key = key.partition(".")[0] if NAME.fullmatch(name) else "name"
-            return row, key if key in row.fields else None
+        if fault.field == "runs":
+            return self.place_in_runs(fault.where.removeprefix("runs."))
         return super().place(fault)
+
+    def place_in_runs(self, where: str) -> tuple[Row, str | None]:
+        """The row and the field of "name.key…"; what is typed as a name may hold points itself."""
+        named = {row.cleaned_data.get("name", ""): row for row in reversed(self.tables["runs"].rows)}
+        name = max((name for name in named if where == name or where.startswith(f"{name}.")), key=len)
+        key = where.removeprefix(name).removeprefix(".").partition(".")[0] if NAME.fullmatch(name) else "name"
+        return named[name], key if key in named[name].fields else None
 
     def clean(self) -> dict[str, Any]:
         given = super().clean()
@@ -237,15 +241,14 @@ class QuestionForm(DocumentForm):
         document = self.document
         if any(fault.field == "runs" and ".vary" not in fault.where for fault in self.found):
             return None
-        for checked in (document.check, {}):
-            row = Question(pk=self.instance.pk)
-            loading.write_row(row, document, self.cleaned_data.get("topic") or Topic())
-            row.checked = checked
-            try:
-                return pose(row)
-            except (Refusal, BadFigure):
-                continue
-        return None
+        if any(fault.field == "check" for fault in self.found):
+            document = replace(document, check={})
+        row = Question(pk=self.instance.pk)
+        loading.write_row(row, document, self.cleaned_data.get("topic") or Topic())
+        try:
+            return pose(row)
+        except (Refusal, BadFigure):
+            return None
 
 
 class NoteForm(DocumentForm):
