@@ -5,7 +5,7 @@ from math import ceil, floor
 
 from calculators.models import kv_blocks
 from calculators.models.base import Line, Refusal
-from calculators.models.catalogue import BF16, FP8, GPUS, MODELS
+from calculators.models.catalogue import BF16, FP8, GPUS, MODELS, Model
 from calculators.models.kv_blocks import Cache, Pool
 from calculators.models.kv_pool import ENGINES, GIB, NEWEST, SMALL_BUFFERS_GIB, KvPool, Setup, charge, seated
 from calculators.models.kv_sizing_trace import error
@@ -163,7 +163,7 @@ class Scene:
     def outcome(self) -> str:
         """How the start ends, by the first check that fails."""
         setup, left = self.setup, self.charged.left_gib
-        if setup.model.query_heads % setup.tensor:
+        if not splits(setup.model, setup.tensor):
             return CONFIG
         if setup.free_gib < setup.budget_gib:
             return FREE
@@ -174,6 +174,12 @@ class Scene:
         if not self.pool.fits:
             return LENGTH
         return CAPTURE if self.late_gib > self.head_room_gib else STARTS
+
+
+def splits(model: Model, tensor: int) -> bool:
+    """Whether so many GPUs can share the heads: query heads evenly, KV heads evenly or each on as many GPUs."""
+    keys = model.kv_heads
+    return not (model.query_heads % tensor or (keys % tensor and tensor % keys))
 
 
 def solve(*, model: str = "llama-3.1-8b", weights: str = BF16, gpu: str = "h100", tensor_parallel_size: int = 1,
@@ -419,7 +425,7 @@ def levers(scene: Scene) -> Iterator[Lever]:
         yield lever(scene, "--kv-cache-dtype fp8", setup, smaller)
     if setup.form == BF16:
         yield lever(scene, "--quantization fp8", replace(setup, form=FP8, **measured), cache)
-    if setup.model.query_heads % (2 * setup.tensor) == 0:
+    if splits(setup.model, 2 * setup.tensor):
         wider = replace(setup, tensor=2 * setup.tensor, non_torch_gib=None, **measured)
         split = replace(cache, token_bytes=split_bytes(scene, 2 * setup.tensor))
         yield lever(scene, f"--tensor-parallel-size {2 * setup.tensor}", wider, split)
