@@ -17,5 +17,6 @@ workers = settings.WEB_CONCURRENCY
 worker_class = "gthread"
 threads = 4
 graceful_timeout = 10
+limit_request_line = 8190  # the most it allows: a lab's address holds its whole state
 loglevel = "warning"
 control_socket_disable = True

@@ -1,7 +1,9 @@
 """What has to be true before the site can answer: the port, the database, the static files."""
+import fcntl
 import hashlib
 import socket
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -10,6 +12,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+STARTING = 1_147_300_940  # names this project's start among PostgreSQL's advisory locks
 
 def port_fault(host: str, port: int) -> str | None:
     """Why gunicorn could not listen there, in words; None when it can."""
@@ -28,6 +31,21 @@ def unknown_migrations(executor: MigrationExecutor) -> list[str]:
     """What the database has been through that this code knows nothing of: its names, as "app.name"."""
     known = set(executor.loader.disk_migrations)
     return sorted(f"{app}.{name}" for app, name in executor.loader.applied_migrations if (app, name) not in known)
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Hold off every other start on this data folder or this database until the block ends."""
+    with (Path(settings.DATA_DIR) / "starting").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if connection.vendor != "postgresql":
+            yield
+            return
+        # Held by the session: a start that is killed lets go of it.
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [STARTING])
+            yield
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [STARTING])
 
 
 def migrate() -> int:

@@ -132,6 +132,15 @@ def test_second_start_changes_nothing(data: Path):
     assert {path: path.stat().st_mtime_ns for path in (data / "static").rglob("*")} == files
 
 
+def test_starts_at_once_in_an_empty_folder_wait_for_each_other(tmp_path: Path):
+    command = [sys.executable, "manage.py", "prepare"]
+    starts = [
+        subprocess.Popen(command, cwd=ROOT, env=environment(tmp_path), stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    assert [(start.communicate()[1], start.returncode) for start in starts] == [("", 0)] * 3
+
+
 def test_database_newer_than_the_code_stops_with_one_line(data: Path):
     with closing(sqlite3.connect(data / "drill.sqlite3")) as database, database:
         row = "('questions', '9999_later', '2030-01-01')"

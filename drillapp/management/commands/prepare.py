@@ -14,13 +14,16 @@ class Command(BaseCommand):
 
     def handle(self, **_: object) -> None:
         try:
-            if unknown := startup.unknown_migrations(MigrationExecutor(connection)):
-                more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-                sys.exit(f"drillapp: the database is newer than this code (it has {unknown[0]}{more}); update the code")
-            applied = startup.migrate()
+            with startup.one_at_a_time():
+                self.prepare()
         except DatabaseError as fault:
             sys.exit(f"drillapp: the database can't be used: {' '.join(str(fault).split())}")
-        if applied:
+
+    def prepare(self) -> None:
+        if unknown := startup.unknown_migrations(MigrationExecutor(connection)):
+            more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+            sys.exit(f"drillapp: the database is newer than this code (it has {unknown[0]}{more}); update the code")
+        if applied := startup.migrate():
             self.stdout.write(f"Database: {applied} migrations applied.")
         try:
             call_command("load_bank")
