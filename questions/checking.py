@@ -243,7 +243,7 @@ def check_figures(document: QuestionFile, ran: Mapping[str, Ran]) -> Iterator[Fa
 
 def check_marks(document: QuestionFile) -> Iterator[Fault]:
     """Every source mark names a source."""
-    known = {source.get("id") for source in document.sources if isinstance(source, dict)}
+    known = {str(source.get("id")) for source in document.sources if isinstance(source, dict)}
     for where, text in texts_of(document):
         for found in MARK.finditer(text):
             if found["id"] not in known:

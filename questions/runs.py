@@ -58,8 +58,8 @@ def in_order(runs: Runs) -> list[str]:
 def draw(runs: Runs, keep: Mapping[str, Any], seed: object, run_lab: RunLab) -> tuple[Drawn, dict[str, Ran], int]:
     """Values drawn by `seed`, the runs with them, and how many draws were thrown away before.
 
-    A draw that a lab refuses or that breaks `keep` is drawn again, TRIES times at most; then the file's own values
-    stand, and nothing is drawn.
+    A draw that a lab refuses, or that breaks `keep` or has not what it names, is drawn again, TRIES times at most; then
+    the file's own values stand, and nothing is drawn.
     """
     varying = {name: run["vary"] for name, run in runs.items() if run.get("vary")}
     if not varying:
@@ -68,10 +68,10 @@ def draw(runs: Runs, keep: Mapping[str, Any], seed: object, run_lab: RunLab) -> 
         drawn = {name: draw_run(vary, f"{seed}/{attempt}/{name}") for name, vary in varying.items()}
         try:
             ran = play(runs, drawn, run_lab)
-        except Refusal:
+            if not broken(keep, ran):
+                return drawn, ran, attempt
+        except (Refusal, BadFigure):
             continue
-        if not broken(keep, ran):
-            return drawn, ran, attempt
     return {}, play(runs, {}, run_lab), TRIES
 
 

@@ -124,11 +124,15 @@ def column_of(name: str) -> str:
 
 
 def pose(question: Question, seed: object = None) -> Posed:
-    """The question with values drawn by `seed`; without a seed, or without `vary`, with the file's own."""
-    if seed is None:
-        return posed_with(question, {}, play(question.runs, {}, run_kept))
-    drawn, ran, _ = draw(question.runs, question.keep, seed, run_kept)
-    return posed_with(question, drawn, ran)
+    """The question with values drawn by `seed`; with the file's own without a seed, without `vary`, and where the prose
+    names what the draw has not."""
+    if seed is not None:
+        drawn, ran, _ = draw(question.runs, question.keep, seed, run_kept)
+        try:
+            return posed_with(question, drawn, ran)
+        except BadFigure:
+            return pose(question)
+    return posed_with(question, {}, play(question.runs, {}, run_kept))
 
 
 def pose_from(question: Question, values: Mapping[str, Mapping[str, Any]]) -> Posed:

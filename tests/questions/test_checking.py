@@ -45,6 +45,7 @@ FAULTY = [
     ({"sources": [{"id": "book", "date": "2020"}]}, "sources 1: It names a file or a url"),
     ({"sources": [{"id": "book", "url": "example.org", "date": "2020"}]}, "sources 1, url: It begins with https://."),
     ({"sources": [{"id": "book", "file": "a.py", "date": "in May"}]}, "sources 1, date: A date is written"),
+    ({"sources": [{"id": ["a"], "url": "https://example.org", "date": "2020"}]}, "sources 1, id: It takes a text."),
     ({"said_aloud": "0.5[^blog] kg."}, "said_aloud: There is no source “blog”."),
     ({"said_aloud": "[[oven.loaves]]"}, "said_aloud: “[[oven.loaves]]”: a fraction takes a format"),
     ({"said_aloud": "[[oven.loaves|0]"}, "said_aloud: A figure is not closed"),

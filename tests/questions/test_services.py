@@ -107,6 +107,20 @@ def test_kept_values_that_fit_no_more_give_way_to_the_files_own(prefill_damage: 
         assert pose_from(prefill_damage, values).check.expected == own.check.expected
 
 
+def test_a_draw_that_cannot_be_run_gives_way_to_the_files_own(prefill_damage: Question):
+    own = pose(prefill_damage).check.expected
+    prefill_damage.runs["damage"]["vary"] = {"prompt_tokens": ["[[gone.tokens]]"]}
+    assert pose(prefill_damage, "card 1/0").check.expected == own
+    prefill_damage.runs["damage"]["vary"] = {"decoders": [8]}
+    prefill_damage.keep = {"damage.no_such_figure": 1}
+    assert pose(prefill_damage, "card 1/0").check.expected == own
+
+
+def test_a_draw_that_the_prose_cannot_tell_gives_way_to_the_files_own(token_budget: Question):
+    token_budget.runs["step"]["vary"] = {"requests": ["A:24/1@0"]}  # D, of which the answer tells, is not in it
+    assert pose(token_budget, "card 1/0") == pose(token_budget)
+
+
 def test_every_draw_reads_right(prefill_damage: Question):
     for seed in range(200):
         drawn, ran, _ = draw(prefill_damage.runs, prefill_damage.keep, seed, run_lab)
