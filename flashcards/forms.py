@@ -28,6 +28,7 @@ class CommitForm(forms.Form):
     confidence = forms.TypedChoiceField(
         required=False, coerce=int, empty_value=None,
         choices=[(value, f"{value}%" if value == 99 else str(value)) for value in CONFIDENCES],
+        error_messages={"invalid_choice": "Confidence takes one of the stops from 50 to 99, or none."},
     )
     aloud = forms.BooleanField(required=False)
 

@@ -78,8 +78,9 @@ class QuestionDesk(Desk):
 
     @property
     def fault(self) -> str:
-        """The sentence about what was committed, empty without one."""
-        return " ".join(self.form.errors.get(self.form.main_field, ())) if self.form.is_bound else ""
+        """What is wrong with the commit in a sentence, empty without; an entry of a map has its own beside it."""
+        apart = {name: sentences for name, sentences in self.form.errors.items() if not name.startswith("said_")}
+        return " ".join(sentence for sentences in apart.values() for sentence in sentences)
 
     @cached_property
     def reading(self) -> str:
@@ -190,9 +191,13 @@ class QuestionDesk(Desk):
 
     @cached_property
     def judgement(self) -> grading.Judgement | None:
-        """The committed number or map beside the answer; None when the answer was only said or outlined."""
+        """The committed number or map beside the answer; None when the answer was only said or outlined, or when the
+        question asks for another unit or other requests by now."""
         typed = self.attempt.said if self.check_kind == "map" else self.attempt.typed
-        return judge(self.posed, typed) if typed and self.check_kind != "outline" else None
+        try:
+            return judge(self.posed, typed) if typed and self.check_kind != "outline" else None
+        except Refusal:
+            return None
 
     @property
     def mine(self) -> str:

@@ -1,4 +1,6 @@
 """The learner's pages: Today, Review, Numbers and Settings."""
+import re
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -20,6 +22,7 @@ from flashcards.question_page import QuestionPage
 from flashcards.setting_rows import changed_labels, setting_groups
 
 MOST_PUT_OFF, MOST_TICKS = 200, 50
+POINT = re.compile(r"[A-Za-z0-9_-]{1,40}")  # a rubric point's id
 UNDOABLE = "undoable"  # a message with an Undo beside it
 MOVED_ON = "Answered in another tab. Nothing was recorded twice; this is the next one."
 MOVED_ON_HERE = "Changed in another tab. Nothing was recorded twice; this is how it stands now."
@@ -62,7 +65,7 @@ def draft(request: HttpRequest, pk: int) -> HttpResponse:
         desk.fill(request.POST)
         services.save_draft(card, desk.ordinal, **desk.typed())
     match request.POST.get("leave"):
-        case "lab" if card.question_id:
+        case "lab" if card.question_id and desk.posed.lab:
             return redirect(desk.posed.lab)
         case "later":
             return next_turn(request, desk.sitting.without(card))
@@ -223,5 +226,5 @@ def sitting_of(sent: QueryDict) -> Sitting:
 
 
 def ticked(request: HttpRequest) -> list[str]:
-    """The ids of the rubric points that the page sends as ticked."""
-    return request.POST.getlist("tick")[:MOST_TICKS]
+    """The ids of the rubric points that the page sends as ticked; what can't be an id is left out."""
+    return [tick for tick in request.POST.getlist("tick") if POINT.fullmatch(tick)][:MOST_TICKS]

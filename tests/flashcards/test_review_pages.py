@@ -10,6 +10,7 @@ from accounts.models import User
 from flashcards import services
 from flashcards.models import Attempt, Card, Rating, Review
 from flashcards.views import MOVED_ON
+from questions.models import Question
 from questions.services import pose
 
 # Recorded from vLLM 0.33.0's scheduler for the scenario of token-budget.
@@ -95,6 +96,14 @@ def test_an_entry_that_cant_be_read_is_told_in_its_own_row(as_ada: Client, trace
     assert 'value="lots"' in page
 
 
+@pytest.mark.parametrize("slug", ["token-budget", "prefill-damage", "q1"])
+def test_a_confidence_off_the_ruler_is_told_and_commits_nothing(as_ada: Client, deck: dict[str, Card], slug: str):
+    sent = {"said_A": "1", "typed": "250 ms", "outline": "Decodes first.", "confidence": "77"}
+    page = text(send(as_ada, "check", deck[slug], **sent))
+    assert "Confidence takes one of the stops from 50 to 99, or none." in page
+    assert not Attempt.objects.exists()
+
+
 def test_a_draft_is_there_at_the_next_look(as_ada: Client, size: Card):
     look(as_ada, size)
     reading = text(send(as_ada, "draft", size, typed="0.25 s", confidence="70"))
@@ -110,6 +119,12 @@ def test_leaving_for_the_lab_keeps_the_draft(as_ada: Client, size: Card):
     response = as_ada.post(reverse("flashcards:draft", args=[size.pk]), sent)
     assert response.url.startswith("/labs/prefill-interference?")
     assert 'value="0.4 s"' in look(as_ada, size)
+
+
+def test_without_a_lab_there_is_none_to_leave_for(as_ada: Client, outline: Card):
+    look(as_ada, outline)
+    text(send(as_ada, "draft", outline, outline="Decodes first.", leave="lab"))
+    assert "Decodes first." in look(as_ada, outline)
 
 
 def test_a_null_character_is_no_fault_of_the_database(as_ada: Client, outline: Card):
@@ -200,6 +215,32 @@ def test_a_wrong_map_suggests_again_whatever_is_ticked(as_ada: Client, trace: Ca
     send(as_ada, "check", trace, said_A="2048")
     page = text(send(as_ada, "ticks", trace, tick=[point["id"] for point in trace.question.rubric]))
     assert suggested(page) == "Again"
+
+
+def test_what_cannot_be_a_points_id_is_no_tick(as_ada: Client, trace: Card):
+    commit_map(as_ada, trace)
+    point = trace.question.rubric[0]["id"]
+    send(as_ada, "ticks", trace, tick=[point, "a\0b", "x" * 5000, "<b>", ""])
+    assert trace.draft.ticks == [point]
+    send(as_ada, "answer", trace, rating="3", tick=[point, "\0"])
+    assert Review.objects.get().attempt.ticks == [point]
+
+
+# What an author may change while an answer waits for its grade: the check, its unit, its runs.
+@pytest.mark.parametrize("change", [
+    {"checked": {}},
+    {"checked": {"figure": "damage.peak_gap_ms", "unit": "tokens", "tolerance": 0.1}},
+    {"checked": {"figure": "damage.peak_gap_ms", "unit": "GiB", "tolerance": 0.1}},
+    {"runs": {}, "checked": {}, "keep": {}, "ask": "Why?", "said_aloud": "", "derivation": "", "catch": "",
+     "measure": "", "traps": [], "follow_ups": [], "hints": [], "rubric": []},
+])  # fmt: skip
+def test_an_answer_to_a_question_that_changed_can_still_be_graded(as_ada: Client, size: Card, change: dict):
+    send(as_ada, "check", size, typed="250 ms")
+    assert "damage" in size.question.runs
+    Question.objects.filter(pk=size.question_id).update(**change)
+    assert "Good" in look(as_ada, size)
+    send(as_ada, "answer", size, rating="3")
+    assert Review.objects.get().attempt.typed == "250 ms"
 
 
 def test_without_a_number_nothing_is_suggested_until_something_is_ticked(as_ada: Client, trace: Card):
