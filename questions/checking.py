@@ -149,6 +149,8 @@ def check_vary(where: str, vary: Any) -> Iterator[Fault]:
                     yield Fault(f"{where}.{name}", "A range goes upwards, by a step above 0.", name)
             elif options == []:
                 yield Fault(f"{where}.{name}", "The list to draw from is empty.", name)
+            elif not isinstance(options, list):
+                yield Fault(f"{where}.{name}", "It is a list to draw from, or a range {from, to, step}.", name)
 
 
 def is_number(value: Any) -> bool:

@@ -312,7 +312,11 @@ def try_draws(document: QuestionFile, draws: int) -> tuple[int, list[str]]:
     write_row(row, document, Topic(slug=document.topic))
     redrawn, faults = 0, []
     for seed in range(draws):
-        drawn, ran, thrown = draw(document.runs, document.keep, seed, run_lab)
+        try:
+            drawn, ran, thrown = draw(document.runs, document.keep, seed, run_lab)
+        except ValueError as fault:
+            faults.append(f"draw {seed}: {fault}")
+            continue
         redrawn += thrown
         if not drawn:
             faults.append(f"draw {seed}: nothing that can be drawn keeps what the prose relies on.")

@@ -29,19 +29,23 @@ class Words(forms.CharField):
 
 
 class Toml(Words):
-    """A table, typed as key = value lines."""
+    """A table, typed as key = value lines; with `array`, an array of tables as well."""
 
-    def __init__(self, *, rows: int = 3, **more: Any) -> None:
+    def __init__(self, *, rows: int = 3, array: bool = False, **more: Any) -> None:
         super().__init__(rows=rows, code=True, **more)
+        self.array = array
 
     def prepare_value(self, value: Any) -> Any:
         return write_lines(value) if isinstance(value, (dict, list)) else value
 
     def to_python(self, value: Any) -> dict[str, Any] | list[Any]:
         try:
-            return read_lines(super().to_python(value))
+            table = read_lines(super().to_python(value))
         except ValueError as fault:
             raise forms.ValidationError(str(fault)) from None
+        if isinstance(table, list) and not self.array:
+            raise forms.ValidationError("It is one table: key = value in each line.")
+        return table
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return super().has_changed(initial or {}, data)
@@ -72,7 +76,7 @@ class RunRow(Row):
     view = Words(code=True)
     shown = forms.BooleanField(required=False)
     values = Toml(rows=4)
-    vary = Toml(rows=4)
+    vary = Toml(rows=4, array=True)
 
 
 def row_of(array: str) -> type[Row]:

@@ -253,6 +253,10 @@ FAULTS = {
     "values that are no TOML": ({"runs-0-values": "a = 1, b = 2"}, "id_runs-0-values", "Not TOML"),
     "values that are not finite": ({"runs-0-values": "a = inf"}, "id_runs-0-values", "finite numbers"),
     "an input that can't vary": ({"runs-0-vary": "loaves = [1, 2]"}, "id_runs-0-vary", "has no input “loaves”"),
+    "a vary of one value": ({"runs-0-vary": "decoders = 3"}, "id_runs-0-vary", "It is a list to draw from, or a range"),
+    "a vary that no run gives": ({"runs-0-vary": "decoders = ['[[two.x]]']"}, "id_runs-0-vary", "draws fail"),
+    "keep as an array": ({"keep": "[{a = 1}]"}, "id_keep", "It is one table"),
+    "values as an array": ({"runs-0-values": "[{a = 1}]"}, "id_runs-0-values", "It is one table"),
     "a range downwards": ({"runs-0-vary": "decoders = {from = 9, to = 1}"}, "id_runs-0-vary", "A range goes upwards"),
     "two runs of one name": (
         {"runs-TOTAL_FORMS": "2", "runs-1-name": "one", "runs-1-lab": "prefill-interference", "runs-0-shown": "on"},
