@@ -4,9 +4,9 @@ from typing import Any
 
 from django import forms
 
-from calculators.labs import memory_ledger_picture
+from calculators.labs import memory_ledger_picture, memory_ledger_start_picture
 from calculators.labs.base import Ask, Group, Lab, Preset, Switch, View
-from calculators.models import memory_ledger
+from calculators.models import cold_start, memory_ledger, startup_phases
 from calculators.models.catalogue import BF16, FP8, GPUS, INT4, MODELS, NATIVE, NVFP4
 from calculators.models.kv_pool import ENGINES, NEWEST
 
@@ -80,6 +80,88 @@ class LedgerForm(forms.Form):
     }
 
 
+class PhasesForm(forms.Form):
+    """What was run: the model, the GPUs, the flags of the budget, and who else is on the GPU."""
+
+    model = forms.ChoiceField(choices=[(slug, model.name) for slug, model in MODELS.items()], initial="llama-3.1-70b")
+    weights = forms.ChoiceField(choices=FORMATS, initial=BF16)
+    gpu = forms.ChoiceField(label="GPU", choices=[(slug, gpu.name) for slug, gpu in GPUS.items()], initial="h100")
+    tensor_parallel_size = forms.TypedChoiceField(
+        label="tensor parallel", choices=[(n, str(n)) for n in (1, 2, 4, 8, 16)], coerce=int, initial=2,
+    )
+    data_parallel_size = forms.IntegerField(
+        label="data parallel", min_value=1, max_value=64, initial=1, help_text="each rank holds all the weights",
+    )
+    gpu_memory_utilization = forms.FloatField(label="utilization", min_value=0.01, max_value=1, initial=0.92)
+    max_model_len = forms.IntegerField(min_value=1, max_value=10_485_760, initial=131_072)
+    max_num_seqs = forms.IntegerField(label="sequences", min_value=1, max_value=65_536, initial=1_024)
+    max_num_batched_tokens = forms.IntegerField(label="batched tokens", min_value=1, max_value=131_072, initial=8_192)
+    other_gib = forms.FloatField(label="others hold", min_value=0, max_value=LARGEST_GIB, initial=0)
+    graphs_actual_gib = logged("graphs, actual", help_text="empty: as estimated")
+
+    units = {"other_gib": "GiB", "graphs_actual_gib": "GiB"}
+
+
+class ColdStartForm(forms.Form):
+    """How much is read and how fast, what is compiled and captured, and how long a start may take."""
+
+    weight_gb = forms.FloatField(label="weights", min_value=0.1, max_value=10_000, initial=141.1)
+    read_gb_per_s = forms.FloatField(label="read at", min_value=0.01, max_value=1_000, initial=1)
+    rate_of = forms.ChoiceField(
+        label="the rate is", choices=[(cold_start.NODE, "shared"), (cold_start.RANK, "each rank’s")],
+        initial=cold_start.NODE,
+    )
+    tensor_parallel_size = forms.IntegerField(label="ranks", min_value=1, max_value=64, initial=4)
+    compile_cache = Switch(label="compile cache", initial=False)
+    cold_compile_s = forms.FloatField(label="compile, cold", min_value=0, max_value=3_600, initial=60)
+    warm_compile_s = forms.FloatField(label="compile, cached", min_value=0, max_value=3_600, initial=5)
+    level = forms.ChoiceField(
+        label="optimisation", choices=[(level, f"-{level}") for level in (cold_start.O2, cold_start.O1, cold_start.O0)],
+        initial=cold_start.O2, help_text="-O1 captures no full graphs, -O0 none",
+    )
+    capture_sizes = forms.IntegerField(label="capture sizes", min_value=0, max_value=1_024, initial=51)
+    capture_s_per_size = forms.FloatField(label="each takes", min_value=0, max_value=60, initial=0.392)
+    init_s = forms.FloatField(label="processes, NCCL", min_value=0, max_value=3_600, initial=15)
+    profile_s = forms.FloatField(label="profile, KV plan", min_value=0, max_value=3_600, initial=5)
+    warm_up_s = forms.FloatField(label="warm-up", min_value=0, max_value=3_600, initial=5)
+    target_s = forms.FloatField(label="allowed", min_value=1, max_value=36_000, initial=90)
+
+    units = {
+        "weight_gb": "GB", "read_gb_per_s": "GB/s", "cold_compile_s": "s", "warm_compile_s": "s",
+        "capture_s_per_size": "s", "init_s": "s", "profile_s": "s", "warm_up_s": "s", "target_s": "s",
+    }
+
+
+def phases_summary(inputs: Mapping[str, Any]) -> str:
+    """"Llama-3.1-70B bf16, 2 × H100, 131,072 tokens"."""
+    cards = inputs["tensor_parallel_size"] * inputs["data_parallel_size"]
+    return (f"{MODELS[inputs['model']].name} {inputs['weights']}, {cards:,} × {GPUS[inputs['gpu']].name}, "
+            f"{inputs['max_model_len']:,} tokens")
+
+
+def cold_start_summary(inputs: Mapping[str, Any]) -> str:
+    """"141.1 GB at 1 GB/s, compiled cold"."""
+    compiled = "not compiled" if inputs["level"] == cold_start.O0 else (
+        "compiled before" if inputs["compile_cache"] else "compiled cold")
+    return f"{inputs['weight_gb']:g} GB at {inputs['read_gb_per_s']:g} GB/s, {compiled}"
+
+
+def tell_phases(result: startup_phases.StartUp) -> Iterator[str]:
+    """The log, then the phase that ends it and what there is to say."""
+    yield from result.log
+    yield result.finding
+    yield from filter(None, (result.never_verdict, result.fix_verdict))
+
+
+def tell_cold_start(result: cold_start.ColdStart) -> Iterator[str]:
+    """The finding, the phases, and the same with each thing changed."""
+    yield result.finding
+    for line in result.lines:
+        yield f"{line.label} = {f'{line.expression} = ' if line.expression else ''}{line.figure} s"
+    yield from (f"{change.name}: {change.seconds:,.1f} s" for change in result.changes)
+    yield from (result.change_verdict, result.engine_verdict)
+
+
 def summary(inputs: Mapping[str, Any]) -> str:
     """"Llama-3.1-8B bf16, H100, u 0.92"."""
     split = f" × {inputs['tensor_parallel_size']}" if inputs["tensor_parallel_size"] > 1 else ""
@@ -132,9 +214,56 @@ LEDGER = View(
     ),
 )
 
+PHASES = View(
+    "phases", PhasesForm, startup_phases.solve, picture=memory_ledger_start_picture.phases, summary=phases_summary,
+    tell=tell_phases, fragment="calculators/labs/_memory_ledger_phases.html",
+    ask=Ask(figure="fails", label="the phase that ends it", choices=tuple(startup_phases.PHASES.items())),
+    presets=(
+        Preset("70B on two", {}, "141 GB on 160 GB of GPUs. Read the log, then name the phase."),
+        Preset("no -tp", {"tensor_parallel_size": 1}, "The same on one GPU."),
+        Preset("data parallel 2", {"tensor_parallel_size": 1, "data_parallel_size": 2}, "Two GPUs, used otherwise."),
+        Preset("a neighbour with 8 GiB", {"other_gib": 8}, "Another process is on the GPUs."),
+        Preset("utilization 0.85", {"gpu_memory_utilization": 0.85}, "A smaller budget: which message now?"),
+        Preset("16,384 tokens", {"max_model_len": 16_384}, "Shorter requests, everything else by default."),
+        Preset("16,384, smaller batch", {
+            "max_model_len": 16_384, "max_num_seqs": 256, "max_num_batched_tokens": 2_048,
+        }, "The same with a smaller sampler and a smaller step."),
+        Preset("4,096 tokens", {"max_model_len": 4_096}, "How much shorter must it be?"),
+    ),
+    groups=(
+        Group("", ("model", "weights", "gpu", "tensor_parallel_size", "data_parallel_size")),
+        Group("Flags", ("gpu_memory_utilization", "max_model_len", "max_num_seqs", "max_num_batched_tokens")),
+        Group("On the GPU", ("other_gib", "graphs_actual_gib")),
+    ),
+)
+
+COLD_START = View(
+    "cold-start", ColdStartForm, cold_start.solve, title="cold start",
+    picture=memory_ledger_start_picture.cold_start, summary=cold_start_summary, tell=tell_cold_start,
+    fragment="calculators/labs/_memory_ledger_cold_start.html",
+    ask=Ask(figure="total_s", label="to the first token", unit="s"),
+    presets=(
+        Preset("70B, all cold", {}, "Four minutes, and 90 s allowed: choose two changes."),
+        Preset("NVMe and compile cache", {"read_gb_per_s": 6, "compile_cache": True},
+               "Now the capture is nearly the largest, and it can’t be kept."),
+        Preset("8B from the page cache", {"weight_gb": 16.06, "read_gb_per_s": 20, "tensor_parallel_size": 1},
+               "A restart on the same node: compilation is what is left."),
+        Preset("four local disks", {"read_gb_per_s": 2, "rate_of": cold_start.RANK}, "Each rank reads its own shard."),
+        Preset("no compilation", {"level": cold_start.O0},
+               "Starts sooner, and every decode step pays for it afterwards."),
+    ),
+    groups=(
+        Group("Weights", ("weight_gb", "read_gb_per_s", "rate_of", "tensor_parallel_size")),
+        Group("Compilation and capture", ("compile_cache", "cold_compile_s", "warm_compile_s", "level", "capture_sizes",
+                                          "capture_s_per_size")),
+        Group("The rest", ("init_s", "profile_s", "warm_up_s", "target_s")),
+    ),
+)
+
 LAB = Lab(
     slug="memory-ledger", title="The memory ledger", topic="sizing", line="Beyond weights and KV",
-    fragment="calculators/labs/_memory_ledger.html", thumbnail=memory_ledger_picture.thumbnail, views=(LEDGER,),
+    fragment="calculators/labs/_memory_ledger.html", thumbnail=memory_ledger_picture.thumbnail,
+    views=(LEDGER, PHASES, COLD_START),
     notes=("Sizes and the budget are exact. Non-torch growth, peak and graphs are rules, read off public start-up "
            "logs: good to half a GiB on one GPU, to one among several. Logged figures make the ledger exact.",),
 )

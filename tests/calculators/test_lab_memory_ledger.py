@@ -5,14 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calculators.labs import LABS
-from calculators.labs.base import View
+from calculators.labs.base import Preset, View
 from calculators.models.base import Refusal
 from calculators.models.catalogue import GPUS, MODELS
 from calculators.pictures import NARROW, WIDE
 from tests.calculators.drawings import assert_within, walls, words
 
 LAB = LABS["memory-ledger"]
-LEDGER = LAB.view("ledger")
+LEDGER, PHASES, COLD_START = LAB.views
 PAIR = {"model": "llama-3.1-70b", "tensor_parallel_size": 2}
 
 
@@ -83,4 +83,41 @@ def test_any_ledger_can_be_drawn(said: float | None, **values: object):
     picture = drawn(LEDGER, values, said)
     for drawing, width in ((picture.wide, WIDE), (picture.narrow, NARROW)):
         assert drawing.width == width
+        assert_within(drawing, width)
+
+
+@pytest.mark.django_db
+def test_the_log_is_there_before_the_phase_is_named(client: Client):
+    unnamed = page(client, "view=phases")
+    assert "Available KV cache memory: 0.91 GiB" in unnamed and "phase 4 ends it.</p>" not in unnamed
+    assert '<details class="fold">' in unnamed
+    wrong = page(client, "view=phases&said=3")
+    assert "not that" in wrong and "is its last good line" in wrong and '<details class="fold" open>' in wrong
+    assert "not that" not in page(client, "view=phases&said=4")
+
+
+@pytest.mark.django_db
+def test_a_cold_start_without_the_weights_is_known_for_the_engines_line(client: Client):
+    html = page(client, "view=cold-start&said=90")
+    assert "That is what “init engine took” covers." in html and "2.7× too low" in html
+    assert "What meets it: NVMe and compile cache." in html
+
+
+@pytest.mark.parametrize("preset", PHASES.presets, ids=lambda preset: preset.name)
+def test_every_check_has_its_wall(preset: Preset):
+    picture = drawn(PHASES, preset.values, "4")
+    for drawing, width in ((picture.wide, WIDE), (picture.narrow, NARROW)):
+        assert walls(drawing) == 5
+        assert_within(drawing, width)
+
+
+@given(
+    weight_gb=st.floats(0.1, 10_000), read_gb_per_s=st.floats(0.01, 1_000), target_s=st.floats(1, 36_000),
+    level=st.sampled_from(["O0", "O1", "O2"]), compile_cache=st.booleans(), capture_sizes=st.integers(0, 1_024),
+    said=st.none() | st.floats(-5, 1e6),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_cold_start_can_be_drawn(said: float | None, **values: object):
+    picture = drawn(COLD_START, values, said)
+    for drawing, width in ((picture.wide, WIDE), (picture.narrow, NARROW)):
         assert_within(drawing, width)
