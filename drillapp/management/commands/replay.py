@@ -6,7 +6,13 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand
 
-from calculators.models import batch_defaults_trace, kv_sizing_trace, scheduler_trace, startup_trace
+from calculators.models import (
+    batch_defaults_trace,
+    capture_sizes_trace,
+    kv_sizing_trace,
+    scheduler_trace,
+    startup_trace,
+)
 from calculators.models.kv_sizing_trace import NotModelled
 from calculators.models.startup_trace import Told
 from flashcards import fsrs_trace
@@ -14,7 +20,7 @@ from flashcards import fsrs_trace
 # Each kind has recognise(document) and cases(document, name): pairs of a case's name and its first difference, None for
 # none, a NotModelled that says why it was not computed, or a Told with more to say than yes and no. A kind that has a
 # summary(of these) ends with its lines.
-KINDS = [scheduler_trace, kv_sizing_trace, batch_defaults_trace, startup_trace, fsrs_trace]
+KINDS = [scheduler_trace, kv_sizing_trace, batch_defaults_trace, capture_sizes_trace, startup_trace, fsrs_trace]
 
 
 class Command(BaseCommand):
