@@ -1,6 +1,7 @@
 """Every lab by its slug, in the order shown."""
 from calculators.labs import (
     batch_ceilings,
+    engine_loop,
     gpu_count,
     kv_size,
     memory_ledger,
@@ -12,6 +13,6 @@ from calculators.labs.base import Lab
 
 LABS: dict[str, Lab] = {
     lab.slug: lab
-    for lab in (scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB, kv_size.LAB,
-                gpu_count.LAB, memory_ledger.LAB)
+    for lab in (engine_loop.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB,
+                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB)
 }
