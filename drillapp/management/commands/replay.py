@@ -29,8 +29,8 @@ KINDS = [scheduler_trace, kv_sizing_trace, batch_defaults_trace, capture_sizes_t
 class Command(BaseCommand):
     """`replay FILE…`: "ok NAME" or "FAIL NAME: where, ours …, theirs …" for each case; exit 1 on any difference.
 
-    What is "not modelled" neither passes nor fails. A record that can't be followed fails in a line; with --traceback it
-    is raised.
+    What is "not modelled" neither passes nor fails. A record that can't be followed fails in a line; with --traceback
+    it is raised.
     """
 
     help = "Recompute recorded files (scheduler runs, sizings, start-up logs, review histories) and compare."
