@@ -6,15 +6,18 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
 
 from calculators.answer import answer
 from calculators.labs import LABS
 from calculators.labs.base import Lab
 from calculators.stage import stage_of
 from drillapp.htmx import render_page, wants_fragment
+
+LONGEST_PASTE = 400_000  # characters of a text that is pasted in place of knobs
 
 
 def labs_open(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -61,6 +64,28 @@ def lab_page(request: HttpRequest, slug: str) -> HttpResponse:
     if wants_fragment(request) and not embedded:
         response["HX-Push-Url"] = stage.here
     return response
+
+
+@csrf_exempt  # it changes nothing and looks at no account, so that a stranger needs no cookie
+@require_POST
+@labs_open
+def paste(request: HttpRequest, slug: str) -> HttpResponse:
+    """Reduce a pasted text to knobs: go to their address, or show them beside what can't be read. Nothing is kept."""
+    lab = lab_called(slug)
+    given = request.POST.dict()
+    view, text = lab.view(given.get("view")), given.pop("pasted", "")
+    if view.paste is None:
+        raise Http404(f"Nothing can be pasted into {slug}.")
+    pasted = view.paste.read(text[:LONGEST_PASTE])
+    faults = list(pasted.faults)
+    if len(text) > LONGEST_PASTE:
+        faults.append(f"Only the first {LONGEST_PASTE:,} characters were read.")
+    given |= {name: "" if value is None else str(value) for name, value in pasted.values.items()}
+    if not faults:
+        values = {name: given[name] for name in view.form.base_fields if name in given}
+        return redirect(lab.address(view, values))
+    context = {"lab": lab, "stage": stage_of(lab, given), "pasted": text[:LONGEST_PASTE], "paste_faults": faults}
+    return render(request, "calculators/lab.html", context)
 
 
 @require_GET

@@ -13,7 +13,7 @@ from django.urls import reverse
 from calculators.models.base import Refusal
 from calculators.pictures import Drawing
 
-__all__ = ["Ask", "Expected", "Gist", "Group", "Lab", "Preset", "Refusal", "Shown", "Switch", "View"]
+__all__ = ["Ask", "Expected", "Gist", "Group", "Lab", "Paste", "Preset", "Refusal", "Shown", "Switch", "View"]
 
 LONGEST_STEP = 9  # digits; more can't be a step and may not even be an int
 
@@ -34,6 +34,20 @@ class Group:
     heading: str
     fields: tuple[str, ...]
     folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """A text that a view takes in place of knobs: what to paste, an example, and how it is read.
+
+    `read` gives `values` of the form's fields (None empties one) and `faults`, a sentence for each line that can't be
+    read. The text is reduced to knobs and kept nowhere.
+    """
+
+    label: str
+    note: str
+    example: str
+    read: Callable[[str], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +137,7 @@ class View:
     fragment: str = ""
     aside: str = ""
     gist: Callable[[Shown], Gist | None] = lambda shown: None
+    paste: Paste | None = None
 
     @cached_property
     def starts(self) -> dict[str, str]:

@@ -5,8 +5,8 @@ from typing import Any
 from django import forms
 
 from calculators.labs import memory_ledger_picture, memory_ledger_start_picture
-from calculators.labs.base import Ask, Group, Lab, Preset, Switch, View
-from calculators.models import cold_start, memory_ledger, startup_phases
+from calculators.labs.base import Ask, Group, Lab, Paste, Preset, Switch, View
+from calculators.models import cold_start, memory_ledger, startup_log, startup_phases
 from calculators.models.catalogue import BF16, FP8, GPUS, INT4, MODELS, NATIVE, NVFP4
 from calculators.models.kv_pool import ENGINES, NEWEST
 
@@ -187,6 +187,8 @@ SEVENTY = {"model": "llama-3.1-70b", "tensor_parallel_size": 2}
 LEDGER = View(
     "ledger", LedgerForm, memory_ledger.solve, picture=memory_ledger_picture.picture, summary=summary, tell=tell,
     ask=Ask(figure="kv_gib", label="GiB of KV", unit="GiB"), fragment="calculators/labs/_memory_ledger.html",
+    paste=Paste("From a log", "Paste vLLM’s start-up lines; what it measured replaces the rules here. They are read "
+                "once and kept nowhere.", "Available KV cache memory: …", startup_log.read),
     presets=(
         Preset("8B on an H100", {}, "Plain vllm serve. Ten of 79 GiB are neither weights nor KV: name them."),
         Preset("70B on two", SEVENTY,

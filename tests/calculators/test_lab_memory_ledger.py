@@ -121,3 +121,48 @@ def test_any_cold_start_can_be_drawn(said: float | None, **values: object):
     picture = drawn(COLD_START, values, said)
     for drawing, width in ((picture.wide, WIDE), (picture.narrow, NARROW)):
         assert_within(drawing, width)
+
+
+LOG = "Model loading took 14.99 GiB memory and 9.1 seconds\nAvailable KV cache memory: 54.10 GiB"
+
+
+@pytest.mark.django_db
+def test_pasted_lines_become_knobs_and_an_address(client: Client):
+    response = client.post("/labs/memory-ledger/paste", {"pasted": LOG, "max_num_seqs": "512"})
+    assert response.status_code == 302
+    assert response["Location"] == "/labs/memory-ledger?max_num_seqs=512&weights_gib=14.99&available_gib=54.1"
+    assert not response.cookies
+    assert "54.10 GiB = 27,699 blocks" in client.get(response["Location"]).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_line_that_cannot_be_read_is_named_and_the_text_stays(client: Client):
+    response = client.post("/labs/memory-ledger/paste", {"pasted": f"{LOG}\nEstimated CUDA graph memory: <b>some</b>"})
+    html = response.content.decode()
+    assert response.status_code == 200
+    assert "Line 3: no figure can be read after “Estimated CUDA graph memory”." in html
+    assert "54.10 GiB = 27,699 blocks" in html and "&lt;b&gt;some&lt;/b&gt;" in html
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", [
+    "", "x", "\x00", "Available KV cache memory: 99999 GiB", "Model loading took 5 GiB" * 99,
+])
+def test_no_paste_breaks_the_page(client: Client, text: str):
+    assert client.post("/labs/memory-ledger/paste", {"pasted": text}).status_code in (200, 302)
+
+
+@pytest.mark.django_db
+def test_figures_that_do_not_add_up_are_refused_beside_their_field(client: Client):
+    text = ("Memory profiling takes 1 seconds. Total non KV cache memory: 17.12GiB; torch peak memory increase: "
+            "1.89GiB; non-torch forward increase memory: 0.25GiB; weights memory: 14.99GiB.\n"
+            "Available KV cache memory: 12.00 GiB\nEstimated CUDA graph memory: 0.36 GiB total")
+    address = client.post("/labs/memory-ledger/paste", {"pasted": text})["Location"]
+    html = client.get(address).content.decode()
+    assert "These figures leave" in html and "one of them is of another start" in html
+
+
+@pytest.mark.django_db
+def test_nothing_can_be_pasted_where_nothing_is_read(client: Client):
+    assert client.post("/labs/kv-size/paste", {"pasted": LOG}).status_code == 404
+    assert client.get("/labs/memory-ledger/paste").status_code == 405
