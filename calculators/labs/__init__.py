@@ -7,6 +7,7 @@ from calculators.labs import (
     memory_ledger,
     prefill_interference,
     recompute_or_move,
+    sampling,
     scheduler,
 )
 from calculators.labs.base import Lab
@@ -14,5 +15,5 @@ from calculators.labs.base import Lab
 LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB,
-                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB)
+                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, sampling.LAB)
 }

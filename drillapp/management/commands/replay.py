@@ -10,6 +10,7 @@ from calculators.models import (
     batch_defaults_trace,
     capture_sizes_trace,
     kv_sizing_trace,
+    sampling_trace,
     scheduler_trace,
     startup_trace,
 )
@@ -23,7 +24,10 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 # Each kind has recognise(document) and cases(document, name): pairs of a case's name and its first difference, None for
 # none, a NotModelled that says why it was not computed, or a Told with more to say than yes and no. A kind that has a
 # summary(of these) ends with its lines.
-KINDS = [scheduler_trace, kv_sizing_trace, batch_defaults_trace, capture_sizes_trace, startup_trace, fsrs_trace]
+KINDS = [
+    scheduler_trace, kv_sizing_trace, batch_defaults_trace, capture_sizes_trace, startup_trace, sampling_trace,
+    fsrs_trace,
+]
 
 
 class Command(BaseCommand):
