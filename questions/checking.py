@@ -135,7 +135,7 @@ def check_runs(document: QuestionFile) -> Iterator[Fault]:
 
 
 def check_vary(where: str, vary: Any) -> Iterator[Fault]:
-    """What varies: a table of lists and ranges, or an array of such tables."""
+    """What varies: a table of lists and ranges, or an array of such tables, whose rows may also hold single values."""
     for table in vary if isinstance(vary, list) else [vary]:
         if not isinstance(table, dict):
             yield Fault(where, "It is a table, or an array of tables.", "vary")
@@ -149,7 +149,7 @@ def check_vary(where: str, vary: Any) -> Iterator[Fault]:
                     yield Fault(f"{where}.{name}", "A range goes upwards, by a step above 0.", name)
             elif options == []:
                 yield Fault(f"{where}.{name}", "The list to draw from is empty.", name)
-            elif not isinstance(options, list):
+            elif not isinstance(options, list) and not isinstance(vary, list):
                 yield Fault(f"{where}.{name}", "It is a list to draw from, or a range {from, to, step}.", name)
 
 

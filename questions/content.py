@@ -1,7 +1,9 @@
 """A question as a file: read, written, checked, and compared with its row in the database."""
 import json
+import math
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from datetime import date
 from enum import StrEnum
@@ -105,12 +107,16 @@ def parse(text: str, topic: str, slug: str) -> QuestionFile:
         wanted = type(getattr(QuestionFile("", ""), name))
         if name in front and type(front[name]) is not wanted:
             faults.append(Fault(name, f"It takes {KIND_OF[wanted]}.", name))
+    faults += [Fault(name, NOT_HELD, name) for name, value in front.items() if not all(map(can_be_held, leaves(value)))]
     texts, odd = split_body(found["body"])
+    if "\0" in found["body"]:
+        odd.append(Fault("body", NOT_HELD))
     if faults + odd:
         raise BadFile(faults + odd)
     return QuestionFile(topic=topic, slug=slug, **front, **texts)
 
 
+NOT_HELD = "It takes texts without NUL, finite numbers, true and false."
 KIND_OF = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
 
 
@@ -136,6 +142,24 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(item) for item in value]
     return value.isoformat() if isinstance(value, date) else value
+
+
+def can_be_held(leaf: Any) -> bool:
+    """Whether the database takes it."""
+    if isinstance(leaf, str):
+        return "\0" not in leaf
+    return isinstance(leaf, int) or (isinstance(leaf, float) and math.isfinite(leaf))
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Every key and every plain value in a table."""
+    if isinstance(value, dict):
+        yield from value
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from leaves(item)
+    else:
+        yield value
 
 
 def dump(document: QuestionFile) -> str:

@@ -10,7 +10,7 @@ import tomli_w
 from calculators.models.base import Refusal
 from calculators.models.quantity import read, say, unit_of
 from questions.checking import SLUG, check_entry, check_source, is_number
-from questions.content import ARRAYS, KIND_OF, BadFile, Fault, plain, settled
+from questions.content import ARRAYS, KIND_OF, NOT_HELD, BadFile, Fault, can_be_held, leaves, plain, settled
 from questions.figures import BadFigure, Ran, resolve
 from questions.markup import unsafe
 from questions.runs import RunLab
@@ -76,6 +76,8 @@ def shape_faults(entry: Mapping[str, Any], number: int) -> Iterator[Fault]:
     name = entry.get("slug") if isinstance(entry.get("slug"), str) else f"note {number}"
     if "slug" not in entry:
         yield Fault(name, "It has no slug.")
+    if not all(map(can_be_held, leaves(entry))):
+        yield Fault(name, NOT_HELD)
     for key, value in entry.items():
         if key not in KEYS:
             yield Fault(name, f"{key}: There is no such key.", key)

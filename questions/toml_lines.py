@@ -1,12 +1,10 @@
 """A table of a question as the lines that an author types: TOML, each value in one line, and read back the same."""
 import json
-import math
 import re
 import tomllib
-from collections.abc import Iterator
 from typing import Any
 
-from questions.content import plain
+from questions.content import can_be_held, leaves, plain
 
 
 def read_lines(text: str) -> dict[str, Any] | list[Any]:
@@ -22,24 +20,6 @@ def read_lines(text: str) -> dict[str, Any] | list[Any]:
     if not all(map(can_be_held, leaves(value))):
         raise ValueError("It takes texts without NUL, finite numbers, true and false.")
     return value
-
-
-def can_be_held(leaf: Any) -> bool:
-    """Whether the database takes it."""
-    if isinstance(leaf, str):
-        return "\0" not in leaf
-    return isinstance(leaf, int) or (isinstance(leaf, float) and math.isfinite(leaf))
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """Every key and every plain value in a table."""
-    if isinstance(value, dict):
-        yield from value
-    if isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from leaves(item)
-    else:
-        yield value
 
 
 def write_lines(value: dict[str, Any] | list[Any]) -> str:

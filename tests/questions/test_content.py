@@ -94,6 +94,13 @@ def test_a_text_that_is_no_question_is_refused_with_its_fault(text: str, fault: 
     assert fault in str(bad.value)
 
 
+@pytest.mark.parametrize("flour", ["nan", "-inf", "12:30:00", '"\\u0000"'])
+def test_what_no_row_can_hold_is_refused_by_its_key(flour: str):
+    with pytest.raises(BadFile) as refused:
+        parse(FILE.replace("{flour_g = 3000}", f"{{flour_g = {flour}}}"), "baking", "loaves")
+    assert [fault.where for fault in refused.value.faults] == ["runs"]
+
+
 def test_all_faults_of_a_file_come_at_once():
     with pytest.raises(BadFile) as bad:
         text = FILE.replace("title", "titel").replace("minutes = 3", 'minutes = "3"').replace("The catch", "Snag")
