@@ -121,6 +121,11 @@ class QuestionPage(QuestionDesk):
         left = self.card.attempts.filter(kind=Attempt.Kind.LEAVE)
         return sorted([*self.reviewed(), *map(self.left_uncounted, left)], key=lambda past: past.at, reverse=True)
 
+    @property
+    def has_answers(self) -> bool:
+        """Whether the history holds anything that was said."""
+        return any(past.attempt for past in self.history)
+
     def reviewed(self) -> Iterator[Past]:
         for row in memory.standing(self.log):
             if row.kind != Review.Kind.UNDO:

@@ -16,6 +16,7 @@ from questions.access import notes_for, published
 from questions.models import Question
 
 MOST_SECONDS = 24 * 60 * 60
+A_LOOK_LASTS = timedelta(hours=1)
 
 
 def ensure_cards(user: User) -> None:
@@ -31,8 +32,14 @@ def ensure_cards(user: User) -> None:
 
 
 def open_card(card: Card, now: datetime) -> Draft:
-    """The card's draft; the first look makes it and starts the clock, a reload finds both as they were."""
-    draft, _ = Draft.objects.get_or_create(card=card, defaults={"opened_at": now})
+    """The card's draft; the first look makes it and starts the clock, a reload finds both as they were.
+
+    Who looked an hour ago or more and left nothing there begins afresh.
+    """
+    draft = _draft(card, now)
+    if now - draft.opened_at > A_LOOK_LASTS and not any(getattr(draft, name) for name in Draft.TYPED):
+        draft.opened_at = now
+        draft.save(update_fields=["opened_at"])
     return draft
 
 
@@ -85,7 +92,7 @@ def commit_attempt(card: Card, *, ordinal: int, now: datetime, **fields: Any) ->
         return None
     if (standing := committed(card)) is not None:
         return standing
-    draft = open_card(card, now)
+    draft = _draft(card, now)
     return Attempt.objects.create(
         card=card, ordinal=ordinal, kind=Attempt.Kind.CHECK, at=now, seed=card.seed, take=take_of(card),
         seconds=_seconds(draft, now), **fields,
@@ -252,12 +259,17 @@ def _move(card: Card, kind: Review.Kind, now: datetime, due: Due) -> None:
 
 def _closed(kind: Attempt.Kind, attempt: Attempt, card: Card, now: datetime) -> Attempt:
     """The attempt of the grade or of leaving it: what was committed, with the final ticks and the time taken in all."""
-    draft = open_card(card, now)
+    draft = _draft(card, now)
     committed = {name: getattr(attempt, name) for name in Attempt.COMMITTED}
     return Attempt.objects.create(
         card=card, ordinal=card.next_ordinal, kind=kind, at=now, ticks=draft.ticks,
         seconds=max(_seconds(draft, now), attempt.seconds), **committed,
     )
+
+
+def _draft(card: Card, now: datetime) -> Draft:
+    draft, _ = Draft.objects.get_or_create(card=card, defaults={"opened_at": now})
+    return draft
 
 
 def _draft_again(card: Card, attempt: Attempt | None, now: datetime) -> None:

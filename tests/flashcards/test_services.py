@@ -115,6 +115,19 @@ def test_the_clock_starts_at_the_first_look_and_goes_on_through_a_reload(card: C
     assert commit(card, NOON + 3 * MINUTE).seconds == 180
 
 
+def test_who_only_looked_in_begins_afresh_later(card: Card) -> None:
+    services.open_card(card, NOON)
+    services.open_card(card, NOON + 2 * DAY)
+    assert commit(card, NOON + 2 * DAY + MINUTE).seconds == 60
+
+
+def test_who_left_something_there_goes_on(card: Card) -> None:
+    services.open_card(card, NOON)
+    services.save_draft(card, 1, typed="25")
+    services.open_card(card, NOON + 2 * 60 * MINUTE)
+    assert commit(card, NOON + 2 * 60 * MINUTE).seconds == 7200
+
+
 def test_a_second_commit_returns_the_first(card: Card) -> None:
     first = commit(card)
     assert commit(card, typed="984 ms", value=984.0) == first
