@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from questions import loading
 from questions.content import Act, QuestionFile, dump
-from questions.models import Question, Topic
+from questions.models import Note, Question, Topic
 from questions.services import document_of
 from tests.questions.bakery import document, run_lab
 
@@ -231,6 +231,27 @@ def test_export_bank_writes_what_was_edited(folder: Path):
     assert "Edited." in (folder / "baking" / "loaves.md").read_text()
     with pytest.raises(CommandError, match="There is no question or number card buns"):
         run("export_bank", "buns")
+
+
+def test_an_export_that_cannot_be_written_is_told_and_the_rest_is_written(tmp_path: Path):
+    loading.load_bank(loading.read_bank())
+    note, question = Note.objects.first(), Question.objects.first()
+    Note.objects.filter(pk=note.pk).update(ask="Edited?")
+    Question.objects.filter(pk=question.pk).update(title="Edited")
+    deck = tmp_path / "deck" / f"{note.topic.slug}.toml"
+    deck.parent.mkdir()
+    deck.write_text("x = [")
+    with pytest.raises(CommandError, match=f"^{note.slug}: its file can't be written. deck: Not TOML"):
+        run("export_bank", "--to", str(tmp_path / "bank"))
+    assert deck.read_text() == "x = ["
+    assert "Edited" in (tmp_path / "bank" / question.topic.slug / f"{question.slug}.md").read_text()
+    with pytest.raises(CommandError, match=f"^{question.slug}: its file can't be written. .*Not a directory"):
+        run("export_bank", question.slug, "--to", str(deck))
+
+
+def test_fewer_draws_than_none_are_refused():
+    with pytest.raises(CommandError, match="--draws takes 0 or more."):
+        run("check_bank", "--draws", "-5")
 
 
 def test_a_link_inside_the_site_must_lead_somewhere(folder: Path):

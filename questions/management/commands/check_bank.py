@@ -13,6 +13,8 @@ class Command(BaseCommand):
         parser.add_argument("--draws", type=int, default=loading.DRAWS, help="draws of each question that varies")
 
     def handle(self, *args: object, **options: object) -> None:
+        if options["draws"] < 0:
+            raise CommandError("--draws takes 0 or more.")
         try:
             files = loading.read_bank()
         except loading.BadBank as bad:

@@ -5,6 +5,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from questions import loading
+from questions.content import BadFile
 from questions.models import Note, Question
 
 
@@ -22,8 +23,15 @@ class Command(BaseCommand):
         if unknown := [slug for slug in options["slugs"] if slug not in rows]:
             raise CommandError(f"There is no question or number card {', '.join(unknown)}.")
         slugs = options["slugs"] or [slug for slug, row in rows.items() if loading.edited(row)]
+        kept_back = []
         for slug in slugs:
-            path, written = loading.export_row(rows[slug], options["to"])
+            try:
+                path, written = loading.export_row(rows[slug], options["to"])
+            except (OSError, BadFile) as fault:
+                kept_back.append(f"{slug}: its file can't be written. {fault}")
+                continue
             self.stdout.write(f"{slug}: {path}{'' if written else ' says the same already'}")
+        if kept_back:
+            raise CommandError("\n".join(kept_back))
         if not slugs:
             self.stdout.write("Nothing was edited or made in the admin.")
