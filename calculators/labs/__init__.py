@@ -2,6 +2,7 @@
 from calculators.labs import (
     batch_ceilings,
     engine_loop,
+    epp,
     gpu_count,
     kv_size,
     memory_ledger,
@@ -15,5 +16,5 @@ from calculators.labs.base import Lab
 LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB,
-                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, sampling.LAB)
+                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, sampling.LAB, epp.LAB)
 }
