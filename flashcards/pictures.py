@@ -131,7 +131,7 @@ def memory_curve(
     shapes += [Text(x, name_y, one.grade[0], "grade-letter lapse" if one.lapse else "grade-letter", "middle")
                for x, one in zip(letters, answers, strict=True)]
     x, at = points[-1][0], y(recall)
-    below = at + 18 < floor
+    below = at + 18 < floor and not at + 4 < height(target) < at + 22  # never on the pen line
     shapes += [Path(f"M{x - 3.5:g} {at:g}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z", "present"),
                Text(x, at + 18 if below else at - 9, f"{recall:.2f}", "now halo", "end" if x > 40 else "start")]
     last = place((answers[-1].day - first).days)
