@@ -46,6 +46,13 @@ def width_of(words: str) -> float:
     return LETTER * len(words)
 
 
+def fitting(words: str, room: float) -> str:
+    """The words, or as many of them as there is room for."""
+    if width_of(words) <= room:
+        return words
+    return words[: max(int(room / LETTER) - 1, 0)].rpartition(" ")[0] + " …"
+
+
 def bar_with_words(x: float, y: float, width: float, height: float, css: str, value: str, words: str,
                    right: float) -> Iterator[Shape]:
     """A filled bar, its value and its words inside where they fit, else after it; words that fit nowhere are left out.

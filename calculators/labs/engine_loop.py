@@ -4,9 +4,22 @@ from typing import Any
 
 from django import forms
 
-from calculators.labs import engine_loop_picture
+from calculators.labs import (
+    engine_loop_picture,
+    engine_loop_processes_picture,
+    engine_loop_runner_picture,
+    engine_loop_trace_picture,
+)
 from calculators.labs.base import Ask, Group, Lab, Preset, Switch, View
-from calculators.models import engine_loop, mask_overlap
+from calculators.models import (
+    engine_loop,
+    exposed_cpu,
+    mask_overlap,
+    model_runner,
+    placeholders,
+    process_map,
+    step_message,
+)
 
 HIDDEN = [
     (engine_loop.NONE, "none"), (engine_loop.BEFORE, "of the inputs"), (engine_loop.AFTER, "of the logits"),
@@ -90,6 +103,106 @@ class MaskForm(forms.Form):
     }
 
 
+class ProcessesForm(forms.Form):
+    """What `vllm serve` is told about GPUs, ranks and front ends."""
+
+    tensor_parallel = forms.IntegerField(label="tensor parallel", min_value=1, max_value=64, initial=4)
+    pipeline_parallel = forms.IntegerField(label="pipeline parallel", min_value=1, max_value=64, initial=1)
+    context_parallel = forms.IntegerField(
+        label="prefill context parallel", min_value=1, max_value=64, initial=1,
+        help_text="decode context parallel shares the ranks of TP",
+    )
+    data_parallel = forms.IntegerField(label="data parallel", min_value=1, max_value=256, initial=1)
+    local_ranks = forms.IntegerField(
+        label="of them here", min_value=1, max_value=256, required=False, help_text="empty: all on this node",
+    )
+    load_balancing = forms.ChoiceField(
+        label="load balancing", choices=[(kind, kind) for kind in (process_map.INTERNAL, process_map.HYBRID,
+                                                                   process_map.EXTERNAL)],
+        initial=process_map.INTERNAL,
+    )
+    moe = Switch(label="mixture of experts", initial=False)
+    api_servers = forms.IntegerField(
+        label="API servers", min_value=1, max_value=64, required=False, help_text="empty: the default",
+    )
+    rust_front_end = Switch(label="Rust front end", initial=False)
+
+
+class MessageForm(forms.Form):
+    """What a step's message depends on."""
+
+    batch = forms.IntegerField(min_value=1, max_value=65_536, initial=256)
+    context_tokens = forms.IntegerField(label="context", min_value=1, max_value=1_000_000, initial=2_000)
+    new_requests = forms.IntegerField(label="new in this step", min_value=0, max_value=65_536, initial=0)
+    block_size = forms.IntegerField(label="block size", min_value=1, max_value=256, initial=16)
+    id_chars = forms.IntegerField(label="request name", min_value=1, max_value=500, initial=50)
+    steps_per_s = forms.FloatField(label="step rate", min_value=0.1, max_value=10_000, initial=200.0)
+
+    units = {"batch": "reqs", "context_tokens": "tok", "block_size": "tok", "id_chars": "chars", "steps_per_s": "/s"}
+
+
+class ExposedForm(forms.Form):
+    """Kernels of a step, and what of the CPU the GPU waits for."""
+
+    gpu_ms = forms.FloatField(label="GPU step, g", initial=5.0, **MS)
+    exposed_before_ms = forms.FloatField(label="exposed before, c0", min_value=0, max_value=1_000, initial=3.5)
+    exposed_after_ms = forms.FloatField(label="exposed after, c1", min_value=0, max_value=1_000, initial=0.0)
+
+    units = {"gpu_ms": "ms", "exposed_before_ms": "ms", "exposed_after_ms": "ms"}
+
+
+class PlaceholdersForm(forms.Form):
+    """One request, and where its output ends."""
+
+    prompt_tokens = forms.IntegerField(label="prompt", min_value=1, max_value=100_000, initial=100)
+    max_tokens = forms.IntegerField(min_value=1, max_value=500, initial=50)
+    eos_at = forms.IntegerField(
+        label="end of sequence at", min_value=1, max_value=1_000, initial=2, help_text="which token of the output",
+    )
+    async_scheduling = Switch(label="async scheduling", initial=True)
+
+    units = {"prompt_tokens": "tok", "max_tokens": "tok"}
+
+
+class RunnerForm(forms.Form):
+    """A configuration as far as it decides runner and loop, and a step's times."""
+
+    env = forms.ChoiceField(
+        label="VLLM_USE_ V2_MODEL_RUNNER", choices=[(model_runner.UNSET, "unset"), ("1", "1"), ("0", "0")],
+        initial=model_runner.UNSET,
+    )
+    triton = Switch(label="Triton", initial=True)
+    feature = forms.ChoiceField(label="feature", choices=list(model_runner.FEATURES.items()), initial="none")
+    speculation = forms.ChoiceField(
+        choices=[(name, name) for name in (*model_runner.OVERLAP_ON_V1, "ngram", *model_runner.NOT_ON_V2)],
+        initial="none",
+    )
+    padded_drafts = Switch(label="padded drafts", initial=True)
+    pipeline_parallel = forms.IntegerField(label="pipeline parallel", min_value=1, max_value=64, initial=1)
+    executor = forms.ChoiceField(
+        choices=[(name, name) for name in ("mp", "uni", "ray", "external_launcher", "custom")], initial="mp",
+    )
+    platform = forms.ChoiceField(
+        choices=[("cuda", "CUDA"), ("rocm-deepep", "ROCm DeepEP"), ("cpu", "CPU")], initial="cuda",
+    )
+    pooling = Switch(label="pooling model", initial=False)
+    scheduler_class = forms.ChoiceField(
+        label="scheduler class", choices=[("built-in", "built in"), ("custom", "custom")], initial="built-in",
+    )
+    async_flag = forms.ChoiceField(
+        label="async scheduling", choices=[(model_runner.DEFAULT, "not given"), (model_runner.ON, "asked for"),
+                                           (model_runner.OFF, "refused")],
+        initial=model_runner.DEFAULT,
+    )
+    sched_ms = forms.FloatField(label="schedule + launch, s", initial=1.2, **MS)
+    out_ms = forms.FloatField(label="output, o", initial=1.0, **MS)
+    gpu_ms = forms.FloatField(label="GPU step, g", initial=1.0, **MS)
+    moved_ms = forms.FloatField(label="V2 moves of s", min_value=0, max_value=1_000, initial=0.8)
+    kernels_ms = forms.FloatField(label="as kernels of", min_value=0, max_value=1_000, initial=0.05)
+
+    units = {"sched_ms": "ms", "out_ms": "ms", "gpu_ms": "ms", "moved_ms": "ms", "kernels_ms": "ms"}
+
+
 def loop_summary(inputs: Mapping[str, Any]) -> str:
     """The knobs in one line: "s 1.2, o 1, g 5 ms, 4 steps"."""
     return (f"s {inputs['sched_ms']:g}, o {inputs['out_ms']:g}, g {inputs['gpu_ms']:g} ms, "
@@ -98,6 +211,40 @@ def loop_summary(inputs: Mapping[str, Any]) -> str:
 
 def mask_summary(inputs: Mapping[str, Any]) -> str:
     return f"{inputs['structured']:,} structured, k {inputs['drafts']}, forward {inputs['forward_ms']:g} ms"
+
+
+def processes_summary(inputs: Mapping[str, Any]) -> str:
+    return (f"TP {inputs['tensor_parallel']}, PP {inputs['pipeline_parallel']}, DP {inputs['data_parallel']}, "
+            f"{inputs['load_balancing']}")
+
+
+def message_summary(inputs: Mapping[str, Any]) -> str:
+    return f"{inputs['batch']:,} requests of {inputs['context_tokens']:,} tokens"
+
+
+def exposed_summary(inputs: Mapping[str, Any]) -> str:
+    return f"g {inputs['gpu_ms']:g}, c {inputs['exposed_before_ms']:g} → {inputs['exposed_after_ms']:g} ms"
+
+
+def placeholders_summary(inputs: Mapping[str, Any]) -> str:
+    return f"prompt {inputs['prompt_tokens']:,}, end at {inputs['eos_at']:,} of {inputs['max_tokens']:,}"
+
+
+def runner_summary(inputs: Mapping[str, Any]) -> str:
+    return f"env {inputs['env']}, {model_runner.FEATURES[inputs['feature']]}, drafts {inputs['speculation']}"
+
+
+def tell_events(run: placeholders.Placeholders) -> Iterator[str]:
+    """A line an event: computed, known, placeholders; then what was wasted."""
+    for number, step in enumerate(run.steps):
+        yield f"{number:>4}  {step.event}: C {step.computed:,}, T {step.known:,}, H {step.placeholders}"
+    yield run.finding
+
+
+def tell_runner(result: model_runner.ModelRunner) -> Iterator[str]:
+    """The same as of the others, and what the engine says."""
+    yield from tell(result)
+    yield result.message
 
 
 def tell(result: Any) -> Iterator[str]:
@@ -142,6 +289,44 @@ MASK = (
     Preset("one in 64", {"structured": 1, "us_per_row": 10_260},
            "A single request with a naive mask of 10 ms holds all of the batch."),
 )
+PROCESSES = (
+    Preset("one node, TP 4", {}, "Six. Say first what -dp 2 on one GPU each makes."),
+    Preset("one GPU", {"tensor_parallel": 1}, "Two: no worker process, though there is a worker."),
+    Preset("TP 2, two API servers", {"tensor_parallel": 2, "api_servers": 2}, "Five serve, and a launcher watches."),
+    Preset("two ranks of one GPU", {"tensor_parallel": 1, "data_parallel": 2},
+           "Workers are processes again, and somebody balances."),
+    Preset("TP 2, DP 4", {"tensor_parallel": 2, "data_parallel": 4}, "One node of eight GPUs: 17."),
+    Preset("experts, balanced from outside", {"tensor_parallel": 1, "data_parallel": 8, "load_balancing": "external",
+                                              "moe": True},
+           "One rank a command. Experts still step together, so rank 0 keeps a coordinator."),
+)
+MESSAGE = (
+    Preset("256 decoding", {}, "2,000 tokens each: what of that travels?"),
+    Preset("one request", {"batch": 1}, "The fixed part is nearly all of it."),
+    Preset("1,024 of an agent", {"batch": 1_024, "context_tokens": 16_000}, "Long contexts, the same message."),
+    Preset("two prompts join", {"new_requests": 2}, "New requests go along whole, and their ids twice."),
+)
+EXPOSED = (
+    Preset("8B on an H100", {}, "1.7 times over 5 ms of kernels: 3.5 ms were exposed."),
+    Preset("70B", {"gpu_ms": 20}, "The same milliseconds over 20 of kernels."),
+    Preset("a very small model", {"gpu_ms": 1}, "The same over 1: small models gain most."),
+    Preset("half of it hidden", {"exposed_after_ms": 1.75}, "Where some of the CPU still shows."),
+)
+PLACEHOLDERS = (
+    Preset("end of sequence at once", {}, "The second token ends it, and a third step is on its way."),
+    Preset("ended by max_tokens", {"max_tokens": 3, "eos_at": 1_000}, "The scheduler counts to the cap: no waste."),
+    Preset("a reply of 50", {"max_tokens": 500, "eos_at": 50}, "One row in 51 for nothing: 2%."),
+    Preset("synchronous", {"async_scheduling": False}, "No placeholders, no waste, and a GPU that waits."),
+)
+RUNNER = (
+    Preset("as it comes", {}, "0.33.0 without a flag: V2, overlapped."),
+    Preset("suffix decoding", {"speculation": "suffix"}, "One method moves a replica to V1, and off the overlap too."),
+    Preset("n-gram drafts", {"speculation": "ngram"}, "V2 overlaps with drafts of the CPU; V1 would not."),
+    Preset("pinned to V1 with PP 2", {"env": "0", "pipeline_parallel": 2, "async_flag": "on"},
+           "Both asked for: it raises in place of falling back."),
+    Preset("no Triton", {"triton": False}, "The old runner with a warning, and still overlapped."),
+    Preset("an old logits processor", {"feature": "old-processor"}, "No fall-back: it raises at its start."),
+)
 
 LOOP_GROUPS = (
     Group("", ("sched_ms", "out_ms", "gpu_ms", "n_steps", "batch", "async_scheduling", "hidden_sync", "sync_post_ms",
@@ -173,6 +358,26 @@ LAB = Lab(
                  Group("The mask", ("structured", "batch", "drafts", "us_per_row", "threads")),
                  Group("The step", ("forward_ms", "sample_ms", "sched_ms", "output_ms", "update_ms", "send_ms")),
              )),
+        View("processes", ProcessesForm, process_map.solve, picture=engine_loop_processes_picture.processes,
+             summary=processes_summary, tell=tell, presets=PROCESSES,
+             ask=Ask(figure="processes", label="processes that serve")),
+        View("placeholders", PlaceholdersForm, placeholders.simulate, picture=engine_loop_trace_picture.picture,
+             summary=placeholders_summary, tell=tell_events, presets=PLACEHOLDERS,
+             predict=engine_loop_trace_picture.expected),
+        View("message", MessageForm, step_message.solve, picture=engine_loop_processes_picture.message,
+             summary=message_summary, tell=tell, presets=MESSAGE, ask=Ask(figure="ratio", label="ratio", unit="×")),
+        View("runner", RunnerForm, model_runner.solve, picture=engine_loop_runner_picture.picture,
+             summary=runner_summary, tell=tell_runner, presets=RUNNER,
+             ask=Ask(figure="period_ms", label="a step", unit="ms"),
+             groups=(
+                 Group("The runner", ("env", "triton", "feature", "speculation", "padded_drafts", "pipeline_parallel",
+                                      "executor")),
+                 Group("The loop", ("async_flag", "platform", "pooling", "scheduler_class")),
+                 Group("A step", ("sched_ms", "out_ms", "gpu_ms", "moved_ms", "kernels_ms"), folded=True),
+             )),
+        View("exposed", ExposedForm, exposed_cpu.solve, picture=engine_loop_processes_picture.exposed,
+             summary=exposed_summary, tell=tell, presets=EXPOSED,
+             ask=Ask(figure="speed_up", label="speed-up", unit="×")),
     ),
     notes=("Lanes are exact for their times; s, o and what a launch costs are rules. Measure yours from a trace.",),
 )

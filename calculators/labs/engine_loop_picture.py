@@ -12,7 +12,7 @@ from calculators.ruled import columns, figures, round_unit, width_of
 
 MOST_DRAWN = 6  # steps
 LANE, BETWEEN, TOP = 32, 32, 8
-NAMES = 44
+NAMES = 52
 LETTERS = {"schedule": "S", "launch": "L", "output": "O", "mask": "M", "wait": "", "forward": "", "sample": ""}
 LOOKS = {
     "schedule": ("solid", "on-ink"), "launch": ("solid", "on-ink"), "output": ("hollow", "strong"),
@@ -164,7 +164,8 @@ def bar(span: Span, scale: Scale, top: float, apart: bool, narrow: bool) -> Iter
         css, text_css = LOOKS["forward"]
     words = f"{LETTERS[span.what]}{span.number}"
     if span.lane == GPU:
-        words = ("" if span.what == "sample" else f"{span.number}" if narrow else f"step {span.number}")
+        whole = f"step {span.number}"
+        words = "" if span.what == "sample" else whole if not narrow and width_of(whole) + 4 < w else f"{span.number}"
     elif span.what == "wait":
         words = ""
     high, low = (LANE / 2, LANE / 4) if span.what == "wait" else (LANE, 0)

@@ -303,7 +303,7 @@ def lines_of(times: Times, made: Mode, steps: int, batch: int, overlap: bool) ->
         Line(f"{steps:,} steps, {name}", total_words(times, steps, overlap), made.total_ms, "ms"),
         Line(f"GPU busy, {name}", f"{steps:,} × {times.gpu:g} / {made.total_ms:,.4g}", made.busy_percent, "%"),
         Line(f"steady period, {name}", period_words(times, overlap), made.period_ms, "ms"),
-        Line(f"busy when steady, {name}", f"{times.gpu:g} / {made.period_ms:.4g}", made.steady_busy_percent, "%"),
+        Line(f"steady busy, {name}", f"{times.gpu:g} / {made.period_ms:.4g}", made.steady_busy_percent, "%"),
         Line(f"tokens, {name}", f"{batch:,} / {made.period_ms:.4g} ms", made.tokens_per_s, "tokens/s"),
     )
 

@@ -3,7 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calculators.models import engine_loop, mask_overlap
+from calculators.models import (
+    engine_loop,
+    exposed_cpu,
+    mask_overlap,
+    model_runner,
+    placeholders,
+    process_map,
+    step_message,
+)
 from calculators.models.base import Refusal
 from calculators.models.engine_loop import (
     AFTER,
@@ -164,3 +172,111 @@ def test_without_structured_requests_there_is_no_mask():
     assert plain.fill_ms == 0 and plain.period_ms == pytest.approx(9.1)
     with pytest.raises(Refusal, match="more than the batch"):
         mask_overlap.solve(structured=65)
+
+
+@pytest.mark.parametrize(("values", "serving", "launched"), [
+    ({"tensor_parallel": 1}, 2, 2), ({"tensor_parallel": 2}, 4, 4), ({}, 6, 6),
+    ({"tensor_parallel": 2, "api_servers": 2}, 5, 6), ({"tensor_parallel": 1, "data_parallel": 2}, 7, 8),
+    ({"tensor_parallel": 2, "data_parallel": 4}, 17, 18),
+])
+def test_processes_are_counted_as_the_launch_code_starts_them(values: dict, serving: int, launched: int):
+    # vllm 0.33.0, entrypoints/cli/serve.py; its documentation gives the 6 and the 17.
+    made = process_map.solve(**values)
+    assert (made.processes, made.with_launcher) == (serving, launched)
+    assert sum(role.count for role in made.roles) == launched
+
+
+def test_a_rank_balanced_from_outside_keeps_a_coordinator_for_experts_alone():
+    outside = {"tensor_parallel": 1, "data_parallel": 8, "load_balancing": "external"}
+    assert process_map.solve(**outside, moe=True).processes == 4
+    assert process_map.solve(**outside).processes == 3
+    assert process_map.solve(tensor_parallel=1, rust_front_end=True).with_launcher == 3
+
+
+@pytest.mark.parametrize(("kernels", "ratio"), [(5, 1.70), (20, 1.18), (1, 4.5)])
+def test_the_same_milliseconds_over_other_kernels(kernels: float, ratio: float):
+    assert exposed_cpu.solve(gpu_ms=kernels).speed_up == pytest.approx(ratio, abs=0.006)
+
+
+def test_v0_left_41_percent_of_its_step_exposed():
+    before = exposed_cpu.solve()
+    assert before.old_step_ms == 8.5 and round(before.old_exposed_percent) == 41
+
+
+def test_a_message_is_119_times_smaller_than_everything():
+    message = step_message.solve()
+    assert (message.diff_bytes, round(message.ratio)) == (18_052, 119)
+    assert message.block_ids == 16
+    assert step_message.solve(new_requests=1).new_bytes == 16_800
+
+
+@pytest.mark.parametrize(("requests", "measured", "everything"), [
+    (64, 5_000, 541_000), (256, 17_300, 2_160_000), (1_024, 68_800, 8_600_000),
+])
+def test_the_fit_stays_by_the_pickles_that_were_measured(requests: int, measured: float, everything: float):
+    size = next(size for size in step_message.solve().sizes if size.requests == requests)
+    assert size.diff_bytes == pytest.approx(measured, rel=0.06)
+    assert size.full_bytes == pytest.approx(everything, rel=0.01)
+
+
+def test_a_request_under_async_scheduling_is_traced_by_its_counts():
+    # vllm 0.33.0, AsyncScheduler: prompt 100, end of sequence as the second token.
+    steps = placeholders.simulate().steps
+    assert [(step.event, step.computed, step.known, step.placeholders) for step in steps[1:]] == [
+        ("step 1 scheduled", 100, 100, 1), ("step 2 scheduled", 101, 100, 2), ("step 1 returns", 101, 101, 1),
+        ("step 3 scheduled", 102, 101, 2), ("step 2 returns", 102, 102, 1), ("step 3 returns", 102, 102, 1),
+    ]
+    assert [step.need for step in steps[1:5]] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("outputs", "percent"), [(10, 9.1), (50, 2.0), (100, 1.0), (500, 0.2)])
+def test_a_late_end_wastes_one_row(outputs: int, percent: float):
+    run = placeholders.simulate(eos_at=outputs, max_tokens=501)
+    assert run.wasted_rows == 1
+    assert round(run.waste_percent, 1) == round(placeholders.waste_percent(outputs), 1) == percent
+
+
+@given(prompt=st.integers(1, 50), cap=st.integers(1, 30), eos=st.integers(1, 40), overlap=st.booleans())
+def test_rows_are_tokens_and_waste(prompt: int, cap: int, eos: int, overlap: bool):
+    run = placeholders.simulate(prompt_tokens=prompt, max_tokens=cap, eos_at=eos, async_scheduling=overlap)
+    assert run.outputs == min(cap, eos) and run.steps[-1].known == prompt + run.outputs
+    assert run.wasted_rows == (1 if overlap and eos < cap else 0)
+    assert all(step.computed <= step.known + step.placeholders for step in run.steps)
+
+
+@pytest.mark.parametrize(("values", "outcome"), [
+    ({}, "V2 async"), ({"env": "0"}, "V1 async"), ({"triton": False}, "V1 async"),
+    ({"triton": False, "env": "1"}, "refused"), ({"speculation": "suffix"}, "V1 sync"),
+    ({"speculation": "custom_class"}, "V1 sync"), ({"speculation": "suffix", "env": "1"}, "refused"),
+    ({"speculation": "ngram"}, "V2 async"), ({"speculation": "ngram", "env": "0"}, "V1 sync"),
+    ({"speculation": "eagle", "env": "0"}, "V1 async"),
+    ({"speculation": "eagle", "env": "0", "padded_drafts": False}, "V1 sync"),
+    ({"pipeline_parallel": 2}, "V2 async"), ({"pipeline_parallel": 2, "env": "0"}, "V1 sync"),
+    ({"pipeline_parallel": 2, "env": "0", "async_flag": "on"}, "refused"),
+    ({"pipeline_parallel": 2, "executor": "external_launcher"}, "V1 sync"),
+    ({"executor": "external_launcher"}, "V2 async"),
+    ({"speculation": "eagle", "feature": "parallel-drafting"}, "V1 async"),
+    ({"speculation": "dflash", "feature": "parallel-drafting"}, "V2 async"),
+    ({"speculation": "draft_model", "feature": "vocabulary"}, "V1 async"),
+    ({"feature": "dbo"}, "V1 async"), ({"feature": "dbo", "env": "1"}, "V2 async"),
+    ({"feature": "dbo-lora", "env": "1"}, "refused"), ({"feature": "hisparse"}, "V2 async"),
+    ({"feature": "hisparse", "env": "0"}, "refused"), ({"feature": "watermark", "env": "0"}, "V2 async"),
+    ({"feature": "replayssm"}, "refused"), ({"feature": "old-processor"}, "refused"),
+    ({"feature": "old-processor", "env": "0"}, "V1 async"), ({"feature": "context-parallel", "env": "0"}, "refused"),
+    ({"speculation": "dspark", "env": "0"}, "refused"), ({"async_flag": "off"}, "V2 sync"),
+    ({"pooling": True}, "V2 sync"),
+    ({"pooling": True, "async_flag": "on"}, "V2 async"), ({"executor": "custom"}, "V2 sync"),
+    ({"executor": "custom", "async_flag": "on"}, "refused"), ({"platform": "cpu", "async_flag": "on"}, "V2 sync"),
+    ({"platform": "rocm-deepep"}, "V2 sync"), ({"platform": "rocm-deepep", "async_flag": "on"}, "refused"),
+    ({"scheduler_class": "custom"}, "V2 sync"),
+])
+def test_the_rules_decide_runner_and_loop_in_their_order(values: dict, outcome: str):
+    # vllm 0.33.0, config/vllm.py, read rule by rule.
+    assert model_runner.solve(**values).outcome == outcome
+
+
+def test_the_new_runner_keeps_one_step_more_than_stages_in_flight():
+    assert model_runner.solve(pipeline_parallel=4).queue_depth == 5
+    assert model_runner.solve().gain == pytest.approx(2.2 / 1.4)
+    with pytest.raises(Refusal, match="speculate"):
+        model_runner.solve(feature="vocabulary")

@@ -65,6 +65,32 @@ def test_any_mask_is_drawn_inside_its_picture(values: dict):
     draw_whatever(MASK, values)
 
 
+@pytest.mark.parametrize(("view", "values"), [
+    ("processes", {"tensor_parallel": 64, "pipeline_parallel": 64, "data_parallel": 256}),
+    ("processes", {"tensor_parallel": 1}), ("message", {"batch": 65_536, "context_tokens": 1_000_000}),
+    ("message", {"batch": 1}), ("exposed", {"gpu_ms": 0.01, "exposed_after_ms": 1_000}),
+    ("exposed", {"gpu_ms": 1_000, "exposed_before_ms": 0}), ("runner", {"speculation": "suffix"}),
+    ("runner", {"feature": "watermark", "gpu_ms": 1_000}),
+])
+def test_the_extremes_stay_inside_their_pictures(view: str, values: dict):
+    draw_whatever(LAB.view(view), values)
+
+
+@pytest.mark.parametrize("step", range(13))
+def test_every_event_of_a_request_is_drawn(step: int):
+    view = LAB.view("placeholders")
+    for values in ({"prompt_tokens": 1, "eos_at": 6}, {"prompt_tokens": 100_000, "async_scheduling": "off"}):
+        for part in view.drawn(view.show(view.bind(values), str(step))).picture.parts:
+            for drawing in (part.wide, part.narrow):
+                assert_within(drawing, drawing.width)
+
+
+@pytest.mark.django_db
+def test_the_counts_after_the_next_event_are_said_first(client: Client):
+    html = client.get("/labs/engine-loop?view=placeholders&step=2&said_C=101&said_T=101&said_H=1").content.decode()
+    assert "Step 2: 1 of 3 right." in html and "Its value never leaves the GPU" in html
+
+
 @pytest.mark.django_db
 def test_the_step_without_overlap_is_told_by_its_name(client: Client):
     html = client.get("/labs/engine-loop?view=hidden-sync&said=7.2").content.decode()
