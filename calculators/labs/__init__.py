@@ -5,6 +5,7 @@ from calculators.labs import (
     epp,
     gpu_count,
     kv_size,
+    leak_rate,
     memory_ledger,
     prefill_interference,
     recompute_or_move,
@@ -16,5 +17,5 @@ from calculators.labs.base import Lab
 LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB,
-                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, sampling.LAB, epp.LAB)
+                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB, epp.LAB)
 }
