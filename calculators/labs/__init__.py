@@ -7,6 +7,7 @@ from calculators.labs import (
     kv_size,
     leak_rate,
     memory_ledger,
+    ngram,
     prefill_interference,
     recompute_or_move,
     sampling,
@@ -17,5 +18,5 @@ from calculators.labs.base import Lab
 LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB,
-                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB, epp.LAB)
+                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB, epp.LAB, ngram.LAB)
 }

@@ -10,6 +10,7 @@ from calculators.models import (
     batch_defaults_trace,
     capture_sizes_trace,
     kv_sizing_trace,
+    ngram_trace,
     sampling_trace,
     scheduler_trace,
     startup_trace,
@@ -26,7 +27,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 # summary(of these) ends with its lines.
 KINDS = [
     scheduler_trace, kv_sizing_trace, batch_defaults_trace, capture_sizes_trace, startup_trace, sampling_trace,
-    fsrs_trace,
+    ngram_trace, fsrs_trace,
 ]
 
 
