@@ -83,7 +83,7 @@ LAB = Lab(
         View(
             "slope", LeakForm, leak_rate.solve, picture=leak_rate_picture.picture, summary=summary, tell=tell,
             presets=PRESETS, groups=GROUPS, bulky=("points",),
-            ask=Ask(figure="slope_bytes", label="bytes an event", unit="bytes"),
+            ask=Ask(figure="slope_bytes", label="bytes an event", unit="bytes"), gist=leak_rate_picture.gist,
         ),
         View(
             "suspects", LeakForm, leak_rate.rule_out, picture=leak_rate_picture.picture, summary=summary, tell=tell,

@@ -2,11 +2,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from calculators.labs.base import Shown
+from calculators.labs.base import Gist, Shown
 from calculators.log_paper import LogPaper, dot, log_paper
 from calculators.models.leak_rate import RSS, SURE, TIME, WIDER, Fit, LeakRate, Suspect
 from calculators.models.quantity import say
-from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line
+from calculators.pictures import MEASURE, NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line
 from calculators.ruled import columns, figures, round_unit, rows, width_of
 
 PANELS = 3
@@ -31,6 +31,16 @@ def picture(shown: Shown) -> Picture:
     named = shown.said if isinstance(shown.said, str) else ""
     return Picture(panels(result, said, False), panels(result, said, True), suspects(result, named, False),
                    suspects(result, named, True))
+
+
+def gist(shown: Shown) -> Gist:
+    """The samples against the best counter alone, with the reader's slope beside the fitted one."""
+    result = shown.result
+    return Gist(*(
+        Drawing(width, TOP + HIGH + 26, result.finding,
+                tuple(panel(result, result.present, 56, width - 12, TOP, shown.said, True)))
+        for width in (MEASURE, NARROW)
+    ))
 
 
 def chosen(result: LeakRate) -> list[Fit]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from calculators.labs import memory_ledger_picture, memory_ledger_start_picture
+from calculators.labs import memory_ledger_gist, memory_ledger_picture, memory_ledger_start_picture
 from calculators.labs.base import Ask, Group, Lab, Paste, Preset, Switch, View
 from calculators.models import cold_start, memory_ledger, startup_log, startup_phases
 from calculators.models.catalogue import BF16, FP8, GPUS, INT4, MODELS, NATIVE, NVFP4
@@ -189,6 +189,7 @@ LEDGER = View(
     ask=Ask(figure="kv_gib", label="GiB of KV", unit="GiB"), fragment="calculators/labs/_memory_ledger.html",
     paste=Paste("From a log", "Paste vLLM’s start-up lines; what it measured replaces the rules here. They are read "
                 "once and kept nowhere.", "Available KV cache memory: …", startup_log.read),
+    gist=memory_ledger_gist.ledger,
     presets=(
         Preset("8B on an H100", {}, "Plain vllm serve. Ten of 79 GiB are neither weights nor KV: name them."),
         Preset("70B on two", SEVENTY,
@@ -243,7 +244,7 @@ COLD_START = View(
     "cold-start", ColdStartForm, cold_start.solve, title="cold start",
     picture=memory_ledger_start_picture.cold_start, summary=cold_start_summary, tell=tell_cold_start,
     fragment="calculators/labs/_memory_ledger_cold_start.html",
-    ask=Ask(figure="total_s", label="to the first token", unit="s"),
+    ask=Ask(figure="total_s", label="to the first token", unit="s"), gist=memory_ledger_gist.cold_start,
     presets=(
         Preset("70B, all cold", {}, "Four minutes, and 90 s allowed: choose two changes."),
         Preset("NVMe and compile cache", {"read_gb_per_s": 6, "compile_cache": True},

@@ -22,6 +22,8 @@ OUTCOMES = {
     LENGTH: "refused: not one request of full length fits", CAPTURE: "out of memory while it captures graphs",
     STARTS: "starts",
 }
+SOLVABLE = ("non_torch_gib", "transient_gib", "graphs_gib")
+MADE_UP = "what the log leaves over"
 WORKSPACE_GIB = 0.385  # FlashInfer's, where that backend is used
 SPREAD_GIB = {1: 0.25, 2: 0.5}  # of the rules, by runner; twice that among several GPUs or with experts
 MEASURED_SPREAD_GIB = 0.02  # the rounding of a log
@@ -142,6 +144,7 @@ class Scene:
     charged: KvPool
     max_model_len: int
     late_gib: float  # what graphs take beyond what was charged for them
+    made_up: str = ""  # the term that makes up for what the log leaves
 
     @property
     def pool(self) -> Pool:
@@ -233,10 +236,10 @@ def scene_of(*, model: str, weights: str, gpu: str, tensor_parallel_size: int, g
         baseline_gib=baseline_gib, other_gib=other_gib, weights_gib=weights_gib, consumed_gib=consumed_gib,
         transient_gib=activation_gib, non_torch_gib=non_torch_gib, graphs_gib=graphs_gib,
     )
-    if available_gib is not None:
-        setup = solved(setup, available_gib)
+    told = setup if available_gib is None else solved(setup, available_gib)
     cache = cache_of(shape, kv_cache_dtype, tensor_parallel_size, in_flight_tokens=2 * tokens)
-    return charged(setup, cache, length, graphs_actual_gib)
+    scene = charged(told, cache, length, graphs_actual_gib)
+    return replace(scene, made_up=next((name for name in SOLVABLE if getattr(told, name) != getattr(setup, name)), ""))
 
 
 def charged(setup: Setup, cache: Cache, max_model_len: int, graphs_actual_gib: float | None = None) -> Scene:
@@ -347,8 +350,8 @@ def terms_of(scene: Scene) -> Iterator[Term]:
                    "measured at start")
         yield Term("persistent buffers", buffers_expression(scene), terms.buffers_gib, MEASURED, "measured at start")
         rule = "rule" if setup.non_torch_gib is None else "given"
-        yield Term("non-torch growth", f"{rule}, {terms.non_torch_gib:.2f}", terms.non_torch_gib, MEASURED,
-                   "measured at start")
+        growth = MADE_UP if scene.made_up == "non_torch_gib" else f"{rule}, {terms.non_torch_gib:.2f}"
+        yield Term("non-torch growth", growth, terms.non_torch_gib, MEASURED, "measured at start")
     yield Term("activation peak", peak_expression(scene), terms.transient_gib, MEASURED, "measured in the profile")
     graphs = graphs_expression(scene)
     if setup.graphs_charged:
@@ -388,7 +391,7 @@ def buffers_expression(scene: Scene) -> str:
 def peak_expression(scene: Scene) -> str:
     """"max(0.91 forward, 1.78 sampler)", with the experts' workspace."""
     if scene.setup.transient_gib is not None:
-        return "measured by the profile"
+        return MADE_UP if scene.made_up == "transient_gib" else "measured by the profile"
     terms = scene.charged
     experts = f" + {terms.experts_gib:.2f} experts" if terms.experts_gib else ""
     return f"max({terms.forward_gib:.2f} forward, {terms.sampler_gib:.2f} sampler){experts}"
@@ -397,7 +400,7 @@ def peak_expression(scene: Scene) -> str:
 def graphs_expression(scene: Scene) -> str:
     """How the graphs' estimate comes about."""
     if scene.setup.graphs_gib is not None:
-        return "estimated by the engine"
+        return MADE_UP if scene.made_up == "graphs_gib" else "estimated by the engine"
     layers = scene.setup.model.layers
     return f"{layers:,} layers × {scene.charged.graphs_gib / layers:.3f}, a rule"
 

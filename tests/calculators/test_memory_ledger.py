@@ -145,6 +145,9 @@ def test_available_memory_solves_for_the_least_certain_rule():
     ledger = solve(available_gib=54.0)
     assert ledger.kv_gib == pytest.approx(54.0)
     assert ledger.growth_gib == pytest.approx(solve().growth_gib + 0.40, abs=0.01)
+    assert next(term for term in ledger.terms if term.label == "non-torch growth").expression == (
+        "what the log leaves over"
+    )
     all_given = {"weights_gib": 14.99, "non_torch_gib": 0.25, "activation_gib": 1.8, "graphs_gib": 0.9}
     with pytest.raises(Refusal, match="leave 54.3. GiB for KV, not 40.00"):
         solve(**all_given, available_gib=40.0)
