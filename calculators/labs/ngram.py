@@ -1,12 +1,14 @@
 """The n-gram lab: drafts looked up in the text itself, step by step."""
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 
 from calculators.labs.base import Expected, Group, Lab, Preset, Switch, View
 from calculators.labs.ngram_picture import picture, sentence, thumbnail
+from calculators.labs.read_field import ReadField
+from calculators.models.base import Refusal
 from calculators.models.ngram import EARLIEST, LATEST, MOST_OUTPUT, MOST_PROMPT, Ngram, simulate
 
 CODE = ("def load ( uid ) : NL user = db . get ( uid ) NL if user is None : NL raise Missing ( uid ) NL log ( user ) "
@@ -22,28 +24,12 @@ QUOTED = ("The manual says : The warranty covers parts and labour for twenty fou
           "It does not cover damage by water or by drops . EOS")
 
 
-class WordsField(forms.CharField):
-    """A text as tokens, one a word."""
-
-    def __init__(self, *, most: int, **more: Any) -> None:
-        super().__init__(max_length=1_600, widget=forms.Textarea, **more)
-        self.most = most
-
-    def to_python(self, value: Any) -> tuple[str, ...] | None:
-        if not isinstance(value, str) or not value.strip():
-            return None
-        if len(value) > self.max_length:
-            raise ValidationError(self.error_messages["required"])
-        words = tuple(value.split())
-        if len(words) > self.most:
-            raise ValidationError(f"{len(words):,} words; the lab follows at most {self.most}.")
-        return words
-
-    def run_validators(self, value: Any) -> None:
-        """Its length is judged as text, before it is read."""
-
-    def prepare_value(self, value: Any) -> Any:
-        return " ".join(value) if isinstance(value, tuple) else value
+def words_of(text: str, most: int) -> tuple[str, ...]:
+    """A text as tokens, one a word; raises Refusal for more than `most`."""
+    words = tuple(text.split())
+    if len(words) > most:
+        raise Refusal(f"{len(words):,} words; the lab follows at most {most}.")
+    return words
 
 
 class NgramForm(forms.Form):
@@ -59,8 +45,14 @@ class NgramForm(forms.Form):
         help_text="the current runner takes the latest, the older one the earliest",
     )
     pad = Switch(label="fill up to k", initial=True, help_text="the current runner does, with the last token")
-    prompt = WordsField(most=MOST_PROMPT, initial=RENAME, help_text="a word is a token, NL a line’s end")
-    output = WordsField(most=MOST_OUTPUT, initial=RENAMED, help_text="what the target decodes")
+    prompt = ReadField(
+        read=partial(words_of, most=MOST_PROMPT), write=" ".join, max_length=1_600, initial=RENAME,
+        help_text="a word is a token, NL a line’s end",
+    )
+    output = ReadField(
+        read=partial(words_of, most=MOST_OUTPUT), write=" ".join, max_length=1_600, initial=RENAMED,
+        help_text="what the target decodes",
+    )
     max_model_len = forms.IntegerField(
         min_value=2, max_value=1_000_000, initial=4_096, help_text="no draft goes past it",
     )

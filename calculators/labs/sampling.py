@@ -4,40 +4,16 @@ from itertools import permutations
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 
 from calculators.labs import sum_order
 from calculators.labs.base import Expected, Group, Lab, Preset, Switch, View
+from calculators.labs.read_field import ReadField
 from calculators.labs.sampling_picture import picture, thumbnail
-from calculators.models.base import Refusal
-from calculators.models.sampling import NAMES, Sampling, Token, format_tokens, in_words, parse_tokens, simulate, spaced
+from calculators.models.sampling import NAMES, Sampling, format_tokens, in_words, parse_tokens, simulate, spaced
 
 SIX = "A:0.42,B:0.24,C:0.14,D:0.1,E:0.06,F:0.04"
 ORDERS = [(order, f"{name}: {spaced(order)}") for order, name in NAMES.items()] + [
     (order, spaced(order)) for order in map("".join, permutations("Tmkp")) if order not in NAMES]
-
-
-class TokensField(forms.CharField):
-    """Tokens as one text, "A:0.42,B:2.0/1+P!0.5"."""
-
-    def __init__(self, **more: Any) -> None:
-        super().__init__(max_length=600, widget=forms.Textarea, **more)
-
-    def to_python(self, value: Any) -> tuple[Token, ...] | None:
-        if not isinstance(value, str) or not value.strip():
-            return None
-        if len(value) > self.max_length:
-            raise ValidationError(self.error_messages["required"])
-        try:
-            return parse_tokens(value)
-        except Refusal as refusal:
-            raise ValidationError(str(refusal)) from None
-
-    def run_validators(self, value: Any) -> None:
-        """Its length is judged as text, before it is read."""
-
-    def prepare_value(self, value: Any) -> Any:
-        return format_tokens(value) if isinstance(value, tuple) else value
 
 
 class SamplingForm(forms.Form):
@@ -51,8 +27,9 @@ class SamplingForm(forms.Form):
     right_order = forms.ChoiceField(
         label="right", choices=ORDERS, initial="Tkpm", help_text="T temperature, m min-p, k top-k, p top-p",
     )
-    tokens = TokensField(
-        initial=SIX, help_text="name : value, then /uses in the output, +P in the prompt, !bias or !off",
+    tokens = ReadField(
+        read=parse_tokens, write=format_tokens, max_length=600, initial=SIX,
+        help_text="name : value, then /uses in the output, +P in the prompt, !bias or !off",
     )
     given_as = forms.ChoiceField(
         label="values are", choices=[("probabilities", "probabilities"), ("logits", "logits")],

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 
 from calculators.labs.base import Ask, Group, Preset, Shown, Switch, View
+from calculators.labs.read_field import ReadField
+from calculators.models.base import Refusal
 from calculators.models.sum_order import FEW_SPLITS_FROM_BATCH, MOST_VALUES, SumOrder, count, solve
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, polyline
 from calculators.ruled import columns, round_unit, rows, width_of
@@ -17,30 +18,20 @@ LARGEST = 1e9
 ROW = 40
 
 
-class ValuesField(forms.CharField):
-    """Numbers as one text, "256,1,1"."""
+def parse_values(text: str) -> tuple[float, ...]:
+    """Read "256,1,1"; raises Refusal naming a piece that is no number in range, or for too few and too many."""
+    pieces = [piece.strip() for piece in text.replace("\n", ",").split(",") if piece.strip()]
+    for piece in pieces:
+        if not VALUE.fullmatch(piece) or abs(float(piece)) > LARGEST:
+            raise Refusal(f"“{piece[:30]}” can't be used: write numbers up to {LARGEST:,.0f} with commas.")
+    if not 2 <= len(pieces) <= MOST_VALUES:
+        raise Refusal(f"Takes 2 to {MOST_VALUES} numbers with commas between them.")
+    return tuple(map(float, pieces))
 
-    def __init__(self, **more: Any) -> None:
-        super().__init__(max_length=400, widget=forms.Textarea, **more)
 
-    def to_python(self, value: Any) -> tuple[float, ...] | None:
-        if not isinstance(value, str) or not value.strip():
-            return None
-        if len(value) > self.max_length:
-            raise ValidationError(self.error_messages["required"])
-        pieces = [piece.strip() for piece in value.replace("\n", ",").split(",") if piece.strip()]
-        for piece in pieces:
-            if not VALUE.fullmatch(piece) or abs(float(piece)) > LARGEST:
-                raise ValidationError(f"“{piece[:30]}” can't be used: write numbers up to {LARGEST:,.0f} with commas.")
-        if not 2 <= len(pieces) <= MOST_VALUES:
-            raise ValidationError(f"Takes 2 to {MOST_VALUES} numbers with commas between them.")
-        return tuple(map(float, pieces))
-
-    def run_validators(self, value: Any) -> None:
-        """Its length is judged as text, before it is read."""
-
-    def prepare_value(self, value: Any) -> Any:
-        return ",".join(f"{number:.10g}" for number in value) if isinstance(value, tuple) else value
+def format_values(values: tuple[float, ...]) -> str:
+    """The text that parse_values reads back as the same numbers."""
+    return ",".join(f"{number:.10g}" for number in values)
 
 
 class SumOrderForm(forms.Form):
@@ -51,7 +42,10 @@ class SumOrderForm(forms.Form):
     )
     small_batch_splits = forms.IntegerField(label="splits then", min_value=1, max_value=MOST_VALUES, initial=2)
     batch_invariant = Switch(label="batch invariant", initial=False, help_text="VLLM_BATCH_INVARIANT=1: never split")
-    values = ValuesField(label="terms of A's logit", initial="256,1,1,1,1", help_text="added in this order")
+    values = ReadField(
+        read=parse_values, write=format_values, max_length=400, label="terms of A's logit", initial="256,1,1,1,1",
+        help_text="added in this order",
+    )
     number_format = forms.ChoiceField(label="summed in", choices=[("bf16", "bf16"), ("fp32", "fp32")], initial="bf16")
     rival = forms.FloatField(label="B's logit", min_value=-LARGEST, max_value=LARGEST, initial=257)
     flip_fraction = forms.FloatField(
