@@ -1,6 +1,7 @@
 """Every lab by its slug, in the order shown."""
 from calculators.labs import (
     batch_ceilings,
+    cuda_graphs,
     engine_loop,
     epp,
     gpu_count,
@@ -18,5 +19,6 @@ from calculators.labs.base import Lab
 LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB,
-                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB, epp.LAB, ngram.LAB)
+                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB, ngram.LAB, cuda_graphs.LAB,
+                epp.LAB)
 }
