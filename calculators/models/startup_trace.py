@@ -21,9 +21,8 @@ GIB = 2**30
 SAID = {
     "id", "source", "vllm_version", "model", "arch", "gpu", "gpus", "tp", "pp", "dp", "dtype", "quantization",
     "kv_cache_dtype", "max_model_len", "gpu_memory_utilization", "block_size", "max_num_batched_tokens", "max_num_seqs",
-    "prefix_caching", "enable_prefix_caching", "enforce_eager", "logged", "error", "outcome", "status", "message",
-    "started", "notes", "note", "url", "date", "comment", "licence", "license", "title", "async_scheduling",
-    "enable_chunked_prefill", "chunked_prefill", "expect", "kind", "seed", "node", "driver", "cuda", "torch",
+    "prefix_caching", "enable_prefix_caching", "enforce_eager", "logged", "async_scheduling", "enable_chunked_prefill",
+    "chunked_prefill", "expect", "kind", "seed", "node",
 }
 SHAPE = {"layers", "kv_heads", "head_dim", "attention", "kv_lora_rank", "qk_rope_head_dim", "hidden", "heads",
          "query_heads", "vocabulary", "vocab", "ffn", "parameters"}
@@ -34,7 +33,18 @@ MIXED = re.compile(
     r"deepseek-v(3\.2|4)|hunyuan|step-?3|mimo"
 )
 VARIANT = re.compile(r"nvl|40gb|gb200|gh200|mig")  # of a GPU, with another memory than the catalogue's
-STARTED = {"ok", "started", "starts", "start", "success", "running", "ready", "true"}
+# How a log says how its start ended: the names of such fields, those that only failures have, and what they say.
+OUTCOME = re.compile(r"err|refus|fail|exception|outcome|status|reason|verdict|result|start(ed|s)\b|message|exit")
+FAILURE = re.compile(r"err|refus|fail|exception")
+REFUSED = re.compile(
+    r"refus|fail|crash|abort|err|no available memory|to serve at least one|less than desired|out ?of ?memory|must be div"
+)
+STARTED = {"ok", "started", "starts", "start", "success", "running", "ready"}
+# Fields that tell of a log and change nothing.
+INFORMS = re.compile(
+    r"source|note|url|link|date|time|commit|comment|licen|host|driver|cuda|torch|title|issue|repo|file|log|architecture|"
+    r"backend|hardware|revision|reported"
+)
 INT4_QUANTISERS = {"gptq_marlin", "awq_marlin", "gptq", "awq", "auto_gptq", "auto_awq"}
 
 
@@ -135,16 +145,22 @@ def has_started(case: Json, logged: Json) -> bool | None:
     """Whether the log is of an engine that started; None where it doesn't say."""
     if logged.get("kv_tokens"):
         return True
-    for place in (logged, case):
-        if isinstance(place.get("started"), bool):
-            return place["started"]
-        if place.get("error"):
-            return False
-        for key in ("outcome", "status", "message"):
-            if isinstance(place.get(key), str) and place[key].strip():
-                return place[key].strip().lower() in STARTED
+    for place in (logged, case, case.get("expect") or {}):
+        for key, value in place.items():
+            if OUTCOME.search(key) and (told := start_told(key, value)) is not None:
+                return told
     available = logged.get("available_kv_gib")
     return False if available is not None and available <= 0 else None
+
+
+def start_told(key: str, value: Json) -> bool | None:
+    """What one field says of the start; None where that can't be read."""
+    if isinstance(value, bool):
+        return value != bool(FAILURE.search(key))
+    text = value.strip().lower() if isinstance(value, str) else ""
+    if text in STARTED:
+        return True
+    return False if text and (FAILURE.search(key) or REFUSED.search(text)) else None
 
 
 def predicted(case: Json, logged: Json, measured: bool) -> Predicted:
@@ -265,7 +281,8 @@ def bare(name: str) -> str:
 def cache_of_case(case: Json, shape: Model | None) -> Cache:
     """One GPU's cache from the log's own figures; raises Unknown for what isn't sized here."""
     arch, name = dict(case.get("arch") or {}), str(case.get("model") or "").lower()
-    if unread := sorted(key for key in set(case) - SAID if case[key]):
+    told = {key for key in case if OUTCOME.search(key) or INFORMS.search(key)}
+    if unread := sorted(key for key in set(case) - SAID - told if case[key]):
         raise Unknown(f"the setting {', '.join(unread)}")
     mixed = set(arch) - SHAPE or arch.get("attention") not in WHOLE or MIXED.search(name)
     size = ELEMENT_BYTES.get(kv_type(case))

@@ -10,9 +10,12 @@ STATES = (
     "/labs/scheduler?max_num_seqs=x", "/labs/scheduler?usable_blocks=3", "/labs/scheduler?step=16",
     "/labs/prefill-interference", "/labs/prefill-interference?ask=1", "/labs/prefill-interference?ask=1&said=250+ms",
     "/labs/engine-loop?view=hidden-sync&said=7.2", "/labs/engine-loop?view=placeholders&step=5",
+    "/labs/detokenizer?step=4&said_emitted=1", "/labs/detokenizer?view=stop&step=7",
     "/labs/gpu-count?said=22", "/labs/gpu-count?view=queueing&load=1.05&max_num_queued_reqs=20&said=3",
     "/labs/gpu-count?view=in-flight&said=500", "/labs/gpu-count?view=dashboard&pool_tokens=110500&said=seats",
     "/labs/kv-size?context_tokens=256&said=800", "/labs/kv-size?view=long-replies&said=53", "/labs/kv-size?view=fp8",
+    "/labs/memory-ledger?model=llama-3.1-70b&tensor_parallel_size=2&said=7.1",
+    "/labs/memory-ledger?view=phases&said=3", "/labs/leak-rate?view=suspects&said=hashes",
     "/labs/kv-size?view=paging", "/labs/kv-size?view=hybrid&said=15.5", "/labs/kv-size?view=siblings&said=1024",
 )
 

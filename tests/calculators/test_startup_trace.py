@@ -81,6 +81,18 @@ def test_a_refusal_is_foreseen(case: dict, foreseen: str):
     assert told.foreseen is True and foreseen in told.words
 
 
+@pytest.mark.parametrize(("field", "value", "started"), [
+    ("started", False, False), ("started", True, True), ("refused", True, False), ("outcome", "started", True),
+    ("outcome", "kv check failed", False), ("status", "ok", True), ("error", "anything", False),
+    ("message", "torch.OutOfMemoryError: CUDA out of memory", False), ("message", "see the thread", None),
+    ("note", "error bars are small", None),
+])
+def test_how_a_log_says_that_it_started(field: str, value: object, started: bool | None):
+    case = GRANITE | {"logged": {"total_gib": 79.19}, field: value}
+    assert startup_trace.has_started(case, case["logged"]) == started
+    assert isinstance(replayed(case), Told)
+
+
 def test_a_start_that_was_not_foreseen_fails():
     told = replayed(PAIR | {"logged": {"total_gib": 79.19, "kv_tokens": 200_000}})
     assert told.foreseen is False and told.failed
