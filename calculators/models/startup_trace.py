@@ -37,7 +37,7 @@ VARIANT = re.compile(r"nvl|40gb|gb200|gh200|mig")  # of a GPU, with another memo
 OUTCOME = re.compile(r"err|refus|fail|exception|outcome|status|reason|verdict|result|start(ed|s)\b|message|exit")
 FAILURE = re.compile(r"err|refus|fail|exception")
 REFUSED = re.compile(
-    r"refus|fail|crash|abort|err|no available memory|to serve at least one|less than desired|out ?of ?memory|must be div"
+    r"refus|fail|crash|abort|err|no available memory|to serve at least one|less than desired|out ?of ?memory|divisible"
 )
 STARTED = {"ok", "started", "starts", "start", "success", "running", "ready"}
 # Fields that tell of a log and change nothing.
