@@ -25,13 +25,15 @@ def answer(view: View, given: Mapping[str, Any], step: str | None = None) -> dic
 
 
 def plain_data(value: Any, without: tuple[str, ...] = ()) -> Any:
-    """Dataclasses as mappings of their fields and properties, tuples as lists; numbers and texts as they are."""
+    """Dataclasses as mappings of their fields and properties, tuples as lists, bytes in hexadecimal; the rest stays."""
     if is_dataclass(value):
         return {name: plain_data(getattr(value, name), without) for name in names_of(value) if name not in without}
     if isinstance(value, Mapping):
         return {str(key): plain_data(item, without) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain_data(item, without) for item in value]
+    if isinstance(value, bytes):
+        return value.hex(" ")
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -2,6 +2,7 @@
 from calculators.labs import (
     batch_ceilings,
     cuda_graphs,
+    detokenizer,
     engine_loop,
     epp,
     gpu_count,
@@ -18,7 +19,7 @@ from calculators.labs.base import Lab
 
 LABS: dict[str, Lab] = {
     lab.slug: lab
-    for lab in (engine_loop.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB, recompute_or_move.LAB,
-                kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB, ngram.LAB, cuda_graphs.LAB,
+    for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
+                recompute_or_move.LAB, kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB, ngram.LAB, cuda_graphs.LAB,
                 epp.LAB)
 }

@@ -344,7 +344,7 @@ def loop_view(name: str, form: type[forms.Form], presets: tuple[Preset, ...], as
 
 LAB = Lab(
     slug="engine-loop", title="The engine loop, with and without overlap", topic="engine",
-    line="CPU and GPU lanes, sync and async", fragment="calculators/labs/_engine_loop.html",
+    line="CPU and GPU lanes, sync and async", fragment="calculators/labs/_parts.html",
     thumbnail=engine_loop_picture.thumbnail,
     views=(
         loop_view("loop", LoopForm, LOOP, Ask(figure="async_total_ms", label="all steps, async", unit="ms")),

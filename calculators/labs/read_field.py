@@ -9,16 +9,19 @@ from calculators.models.base import Refusal
 
 
 class ReadField(forms.CharField):
-    """Read by `read`, which raises Refusal with a sentence, into a tuple that `write` gives back as the text."""
+    """Read by `read`, which raises Refusal with a sentence, into a tuple that `write` gives back as the text.
+
+    Where it need not be filled, empty is the empty tuple.
+    """
 
     def __init__(self, *, read: Callable[[str], tuple[Any, ...]], write: Callable[[tuple[Any, ...]], str],
-                 max_length: int, **more: Any) -> None:
-        super().__init__(max_length=max_length, widget=forms.Textarea, **more)
+                 max_length: int, widget: type[forms.Widget] = forms.Textarea, **more: Any) -> None:
+        super().__init__(max_length=max_length, widget=widget, **more)
         self.read, self.write = read, write
 
     def to_python(self, value: Any) -> tuple[Any, ...] | None:
         if not isinstance(value, str) or not value.strip():
-            return None
+            return None if self.required else ()
         if len(value) > self.max_length:
             raise ValidationError(self.error_messages["required"])
         try:

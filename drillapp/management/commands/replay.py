@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand
 from calculators.models import (
     batch_defaults_trace,
     capture_sizes_trace,
+    detokenizer_trace,
     kv_sizing_trace,
     ngram_trace,
     sampling_trace,
@@ -27,7 +28,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 # summary(of these) ends with its lines.
 KINDS = [
     scheduler_trace, kv_sizing_trace, batch_defaults_trace, capture_sizes_trace, startup_trace, sampling_trace,
-    ngram_trace, fsrs_trace,
+    ngram_trace, detokenizer_trace, fsrs_trace,
 ]
 
 
