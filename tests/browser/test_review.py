@@ -220,6 +220,22 @@ def test_what_is_typed_survives_a_reload_and_another_window(visit: Visit, learne
     expect(other.locator("#typed")).to_have_value("640 ms")
 
 
+def test_a_lost_connection_is_said_and_loses_nothing(visit: Visit, learner: User, faults: list[str]):
+    page = visit(user=learner)
+    page.goto(address(card_of(learner, "prefill-damage")))
+    page.context.set_offline(True)
+    page.locator("#typed").fill("640 ms")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#messages")).to_contain_text("No connection.")
+    expect(page.locator("#typed")).to_have_value("640 ms")
+    page.context.set_offline(False)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#grade")).to_be_visible()
+    expect(page.locator("#messages")).not_to_contain_text("No connection.")
+    assert Attempt.objects.count() == 1
+    faults.clear()  # the browser reports each request that it could not send
+
+
 def test_later_pressed_while_typing_loses_nothing(visit: Visit, learner: User):
     size = card_of(learner, "prefill-damage")
     page = visit(user=learner)

@@ -1,0 +1,10 @@
+// Says so when a request could not reach the server, and takes it back once one does.
+(function () {
+  "use strict";
+  const said = document.createElement("div");
+  said.className = "message failed";
+  said.innerHTML = "<b>No connection.</b> What you typed stays on this page, and nothing was recorded. Try again when you are back.";
+
+  document.addEventListener("htmx:sendError", () => document.getElementById("messages").replaceChildren(said));
+  document.addEventListener("htmx:afterOnLoad", () => said.remove());
+})();
