@@ -9,6 +9,7 @@ from calculators.models.shapes import shape_called
 from calculators.models.startup_trace import Unknown, engine_of, format_of
 
 LONGEST_LINE = 20_000
+MOST_FAULTS = 12  # that are listed
 NUMBER = r"(-?[0-9]{1,9}(?:\.[0-9]{1,12})?)"
 SIZE = rf"{NUMBER} ?Gi?B"
 COUNT = r"([0-9]{1,9})"
@@ -91,16 +92,18 @@ FORMS = (
          rf"max seq len \({COUNT}\).*available KV cache memory \({NUMBER} GiB\)", "max_model_len", "available",
          takes=lambda text: whole(text) if "." not in text else float(text)),
 )
+ANY_LEAD = re.compile("|".join(re.escape(each.lead) for each in FORMS))
 
 
 def read(text: str) -> Pasted:
     """The inputs that start-up lines give; measured sizes that they don't give are emptied."""
     found, faults = figures_of(text)
     if not found:
-        return Pasted({}, (*faults, NOTHING))
+        return Pasted({}, (*faults[:MOST_FAULTS], NOTHING))
     values: dict[str, Any] = dict.fromkeys(MEASURED) | sizes_of(found)
     values |= settings_of(found, faults)
-    return Pasted(values, tuple(faults))
+    more = [f"And {len(faults) - MOST_FAULTS:,} lines more."] if len(faults) > MOST_FAULTS else []
+    return Pasted(values, (*faults[:MOST_FAULTS], *more))
 
 
 def figures_of(text: str) -> tuple[dict[str, Any], list[str]]:
@@ -109,6 +112,8 @@ def figures_of(text: str) -> tuple[dict[str, Any], list[str]]:
     found: dict[str, Any] = {}
     faults: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
+        if not line or not ANY_LEAD.search(line):
+            continue
         for each in FORMS:
             if each.lead not in line:
                 continue

@@ -105,6 +105,11 @@ def test_what_cannot_be_read_is_said(text: str, fault: str):
     assert any(fault in sentence for sentence in read(text).faults)
 
 
+def test_a_log_of_many_torn_lines_lists_a_few():
+    torn = "Available KV cache memory: ?\n" * 400 + "Model loading took 14.99 GiB"
+    assert len(read(torn).faults) == 13 and read(torn).faults[-1] == "And 388 lines more."
+
+
 @given(st.lists(st.sampled_from(OLDER.splitlines() + NEWER.splitlines()), max_size=8),
        st.text(alphabet="0123456789.,GiB- '\"(){}:=ax\n", max_size=40), st.integers(0, 300))
 def test_any_torn_log_is_read(lines: list[str], noise: str, place: int):
