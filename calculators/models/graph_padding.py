@@ -80,6 +80,10 @@ class GraphPadding:
         return self.sizes[-1]
 
     @property
+    def size_count(self) -> int:
+        return len(self.sizes)
+
+    @property
     def full_graphs(self) -> int:
         return len(self.decode_sizes)
 
