@@ -20,6 +20,6 @@ from calculators.labs.base import Lab
 LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
-                recompute_or_move.LAB, kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB, ngram.LAB, cuda_graphs.LAB,
-                epp.LAB)
+                recompute_or_move.LAB, kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB,
+                ngram.LAB, cuda_graphs.LAB, epp.LAB)
 }
