@@ -182,3 +182,23 @@ def test_the_terms_always_add_up_to_the_gpu(**values: object):
     assert ledger.starts == (not ledger.message) or ledger.outcome == STARTS
     if ledger.starts:
         assert ledger.request_gib <= ledger.kv_gib and ledger.longest_tokens >= 1
+
+
+@pytest.mark.parametrize(("gpus", "weights", "kv", "tokens", "longest"), [  # 70B bf16 on 2, 4 and 8 H100s, by hand
+    (2, 65.71, 0.91, 5_968, 0.05), (4, 32.85, 33.77, 442_576, 3.4), (8, 16.43, 50.19, 1_315_792, 10.0),
+])
+def test_wider_tensor_parallelism_by_hand(gpus: int, weights: float, kv: float, tokens: int, longest: float):
+    ledger = solve(model="llama-3.1-70b", tensor_parallel_size=gpus)
+    assert (round(ledger.loaded_gib, 2), round(ledger.kv_gib, 2), ledger.kv_tokens) == (weights, kv, tokens)
+    assert ledger.concurrency == pytest.approx(longest, abs=0.05)
+
+
+def test_a_quarter_of_the_sequences_makes_the_forward_pass_the_peak():  # by hand, to two decimals
+    ledger = solve(**PAIR, max_num_seqs=256)
+    assert (round(ledger.sampler_gib, 2), round(ledger.forward_gib, 2)) == (0.56, 1.16)
+    assert ledger.peak_gib == ledger.forward_gib and ledger.buffers_gib == pytest.approx(0.16 + 0.05, abs=0.01)
+
+
+def test_fp8_kv_alone_halves_the_need_and_still_fails():
+    ledger = solve(**PAIR, kv_cache_dtype=FP8)
+    assert ledger.request_gib == 10.0 and ledger.outcome == LENGTH
