@@ -104,7 +104,8 @@ LAB = Lab(
         View(
             "steps", NgramForm, simulate, picture=picture, predict=expected, summary=summary, tell=tell, title="Steps",
             presets=PRESETS,
-            groups=(Group("Text", ("prompt", "output")), Group("Engine", ("max_model_len",), folded=True)),
+            groups=(Group("Prompt", ("prompt",)), Group("Output", ("output",)),
+                    Group("Engine", ("max_model_len",), folded=True)),
         ),
     ),
     notes=("Counts are exact for a greedy target. What a step costs is another matter: each draft is one more row to "

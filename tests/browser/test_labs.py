@@ -17,6 +17,8 @@ STATES = (
     "/labs/memory-ledger?model=llama-3.1-70b&tensor_parallel_size=2&said=7.1",
     "/labs/memory-ledger?view=phases&said=3", "/labs/leak-rate?view=suspects&said=hashes",
     "/labs/kv-size?view=paging", "/labs/kv-size?view=hybrid&said=15.5", "/labs/kv-size?view=siblings&said=1024",
+    "/labs/sampling?step=4&said_vLLM+keeps=3", "/labs/sampling?view=determinism&said=260", "/labs/ngram?step=22",
+    "/labs/acceptance?said=1.55", "/labs/acceptance?view=rejection&step=3",
 )
 
 

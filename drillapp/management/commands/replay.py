@@ -12,6 +12,7 @@ from calculators.models import (
     detokenizer_trace,
     kv_sizing_trace,
     ngram_trace,
+    rejection_trace,
     sampling_trace,
     scheduler_trace,
     startup_trace,
@@ -28,7 +29,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 # summary(of these) ends with its lines.
 KINDS = [
     scheduler_trace, kv_sizing_trace, batch_defaults_trace, capture_sizes_trace, startup_trace, sampling_trace,
-    ngram_trace, detokenizer_trace, fsrs_trace,
+    ngram_trace, rejection_trace, detokenizer_trace, fsrs_trace,
 ]
 
 
