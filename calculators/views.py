@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from calculators.answer import answer
 from calculators.labs import LABS
@@ -67,11 +67,16 @@ def lab_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @csrf_exempt  # it changes nothing and looks at no account, so that a stranger needs no cookie
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @labs_open
 def paste(request: HttpRequest, slug: str) -> HttpResponse:
-    """Reduce a pasted text to knobs: go to their address, or show them beside what can't be read. Nothing is kept."""
+    """Reduce a pasted text to knobs: go to their address, or show them beside what can't be read. Nothing is kept.
+
+    The address alone, copied or come back to, leads to the lab.
+    """
     lab = lab_called(slug)
+    if request.method != "POST":
+        return redirect("calculators:lab_page", slug)
     given = request.POST.dict()
     view, text = lab.view(given.get("view")), given.pop("pasted", "")
     if view.paste is None:

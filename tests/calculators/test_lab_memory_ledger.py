@@ -165,4 +165,15 @@ def test_figures_that_do_not_add_up_are_refused_beside_their_field(client: Clien
 @pytest.mark.django_db
 def test_nothing_can_be_pasted_where_nothing_is_read(client: Client):
     assert client.post("/labs/kv-size/paste", {"pasted": LOG}).status_code == 404
-    assert client.get("/labs/memory-ledger/paste").status_code == 405
+
+
+@pytest.mark.django_db
+def test_the_address_of_a_paste_leads_back_to_the_lab(client: Client):
+    assert client.get("/labs/memory-ledger/paste")["Location"] == "/labs/memory-ledger"
+
+
+@pytest.mark.django_db
+def test_strangers_paste_nothing_where_labs_are_closed(client: Client, settings: object):
+    settings.DRILL_PUBLIC_LABS = False
+    response = client.post("/labs/memory-ledger/paste", {"pasted": LOG})
+    assert response["Location"].startswith("/accounts/login/")
