@@ -31,8 +31,8 @@ def penalised(logits: Logits, uses: Logits, seen: NDArray[np.bool_], *, repetiti
     Source: vllm/v1/worker/gpu/sample/penalties.py, _penalties_kernel.
     """
     factor = np.float32(repetition)
-    repeated = np.where(logits > 0, logits / factor, logits * factor)
-    logits = np.where(seen, repeated, logits)
+    scale = np.where(logits > 0, np.float32(1) / factor, factor)  # the engine multiplies by 1 / factor, too
+    logits = np.where(seen, logits * scale, logits)
     return logits - np.float32(frequency) * uses - np.float32(presence) * (uses > 0)
 
 
