@@ -56,6 +56,7 @@ class NgramForm(forms.Form):
     max_model_len = forms.IntegerField(
         min_value=2, max_value=1_000_000, initial=4_096, help_text="no draft goes past it",
     )
+    max_num_seqs = forms.IntegerField(min_value=1, max_value=65_536, initial=1_024)
 
     units = {"num_speculative_tokens": "tok", "prompt_lookup_min": "tok", "prompt_lookup_max": "tok",
              "max_model_len": "tok"}
@@ -105,7 +106,7 @@ LAB = Lab(
             "steps", NgramForm, simulate, picture=picture, predict=expected, summary=summary, tell=tell, title="Steps",
             presets=PRESETS,
             groups=(Group("Prompt", ("prompt",)), Group("Output", ("output",)),
-                    Group("Engine", ("max_model_len",), folded=True)),
+                    Group("Engine", ("max_model_len", "max_num_seqs"), folded=True)),
         ),
     ),
     notes=("Counts are exact for a greedy target. What a step costs is another matter: each draft is one more row to "

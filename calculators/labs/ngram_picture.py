@@ -3,7 +3,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from calculators.labs.base import Shown
-from calculators.models.ngram import Ngram, Step, Totals
+from calculators.models.ngram import Ngram, Step
+from calculators.models.recompute_or_move import in_bytes
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Shape, Text, line
 from calculators.ruled import LETTER
 
@@ -23,7 +24,7 @@ class Picture:
     steps_narrow: Drawing
     sentence: str
     rows: tuple[Step, ...]
-    so_far: Totals
+    history: str
 
 
 def picture(shown: Shown) -> Picture:
@@ -34,7 +35,7 @@ def picture(shown: Shown) -> Picture:
         text_wide=text(result, step, WIDE, 84), text_narrow=text(result, step, NARROW, 0),
         steps_wide=strip(result, at, shown.inputs["num_speculative_tokens"], WIDE),
         steps_narrow=strip(result, at, shown.inputs["num_speculative_tokens"], NARROW),
-        sentence=sentence(step), rows=result.steps[: at + 1], so_far=result.totals,
+        sentence=sentence(step), rows=result.steps[: at + 1], history=in_bytes(result.history_bytes),
     )
 
 

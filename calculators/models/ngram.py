@@ -6,6 +6,7 @@ from calculators.models.base import Refusal
 
 LATEST, EARLIEST = "latest", "earliest"
 SETTINGS = ((5, 5), (2, 5), (1, 5))
+TOKEN_ID_BYTES = 4
 MOST_PROMPT, MOST_OUTPUT = 200, 150  # words: a run looks back at every step, four times over
 
 
@@ -88,6 +89,7 @@ class Ngram:
     others: tuple[Totals, ...]
     plain_steps: int
     accepted_by_position: tuple[int, ...]
+    history_bytes: int
 
     @property
     def finding(self) -> str:
@@ -120,11 +122,12 @@ def draft(tokens: Sequence[object], match: Match, k: int, max_model_len: int) ->
 
 
 def simulate(*, prompt: tuple[str, ...], output: tuple[str, ...], num_speculative_tokens: int, prompt_lookup_min: int,
-             prompt_lookup_max: int, place: str, pad: bool, max_model_len: int) -> Ngram:
+             prompt_lookup_max: int, place: str, pad: bool, max_model_len: int, max_num_seqs: int) -> Ngram:
     """Decode `output` after `prompt` with drafts of up to k tokens; the prefill gives the first token.
 
     With `pad` a draft that is too short is filled up with the last token, as the current runner does. Greedy: a draft
-    is accepted as far as it agrees with the output, and the target adds one token.
+    is accepted as far as it agrees with the output, and the target adds one token. To look back, the current runner
+    keeps every request's tokens on the GPU: `history_bytes` = max_num_seqs * max_model_len * 4.
     Raises Refusal when min is above max, or the text does not fit the model's length.
     """
     if prompt_lookup_min > prompt_lookup_max:
@@ -144,6 +147,7 @@ def simulate(*, prompt: tuple[str, ...], output: tuple[str, ...], num_speculativ
         prompt, output, steps, totals(steps, *here, place),
         tuple(totals(steps if pair == here else run(*pair), *pair, place) for pair in others), len(output) - 1,
         tuple(sum(step.accepted > at for step in steps) for at in range(num_speculative_tokens)),
+        max_num_seqs * max_model_len * TOKEN_ID_BYTES,
     )
 
 

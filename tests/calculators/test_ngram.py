@@ -15,7 +15,7 @@ RECORDED = json.loads((Path(__file__).parents[1] / "golden" / "ngram.json").read
 
 
 def run(prompt: str = RENAME, output: str = RENAMED, min_n: int = 5, max_n: int = 5, **changed: object) -> Ngram:
-    usual = {"num_speculative_tokens": 5, "place": LATEST, "pad": True, "max_model_len": 4096}
+    usual = {"num_speculative_tokens": 5, "place": LATEST, "pad": True, "max_model_len": 4096, "max_num_seqs": 1024}
     return simulate(prompt=tuple(prompt.split()), output=tuple(output.split()), prompt_lookup_min=min_n,
                     prompt_lookup_max=max_n, **usual | changed)
 
@@ -80,6 +80,10 @@ def test_filler_repeats_the_last_token_and_may_be_right() -> None:
 
 def test_no_draft_passes_the_models_length() -> None:
     assert run("a b c a b", "c a b", 1, 5, max_model_len=8).steps[1].draft == ("a", "b")
+
+
+def test_the_table_of_tokens_takes_half_a_gib_at_a_long_context() -> None:
+    assert run(max_model_len=131_072).history_bytes == 512 * 2**20  # 1024 × 131,072 × 4 B
 
 
 def test_min_above_max_and_a_text_too_long_are_refused() -> None:
