@@ -15,6 +15,7 @@ from calculators.labs import (
     recompute_or_move,
     sampling,
     scheduler,
+    wide_ep,
 )
 from calculators.labs.base import Lab
 
@@ -22,5 +23,5 @@ LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
                 recompute_or_move.LAB, kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB,
-                ngram.LAB, acceptance.LAB, cuda_graphs.LAB, epp.LAB)
+                ngram.LAB, acceptance.LAB, cuda_graphs.LAB, wide_ep.LAB, epp.LAB)
 }

@@ -236,7 +236,7 @@ class Lab:
     def heading(self) -> str:
         """The slug as words, for the margin: "Prefill interference", "GPU count"."""
         words = self.slug.replace("-", " ").capitalize()
-        return re.sub(r"^(Cuda|Gpu|Kv|Epp)\b", lambda found: found[0].upper(), words)
+        return re.sub(r"\b(Cuda|Gpu|Kv|Epp|ep)\b", lambda found: found[0].upper(), words)
 
     def view(self, name: str | None) -> View:
         """The view of that name; without one, or with an unknown one, the first."""

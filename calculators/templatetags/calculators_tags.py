@@ -15,6 +15,12 @@ def figure(value: float, digits: int = 4) -> str:
 
 
 @register.filter
+def percent(value: float, decimals: int = 1) -> str:
+    """A share of 1 in per cent: "10.9%"."""
+    return f"{value:.{decimals}%}"
+
+
+@register.filter
 def seconds(value: float) -> str:
     """A time in seconds as it is said: "83 ms", "3.07 s"."""
     return quantity.span(value)
