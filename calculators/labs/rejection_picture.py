@@ -43,11 +43,11 @@ def panels(result: Rejection, drafts: tuple[Draft, ...], last: int, width: float
     """A panel a draft; those not judged yet show their shares and no verdict."""
     panel = (width + 24) / across
     tall = HEAD + ROW * len(result.vocabulary) + FOOT
+    complete = last + 1 >= len(result.output)  # the last draft judged, or with all accepted the bonus
     shapes: list[Shape] = []
     for each, draft in zip(result.judged, drafts, strict=True):
         x, y = panel * (each.position % across), tall * (each.position // across)
-        shapes += shares(draft, each, each.position <= last, x, y, panel - 24)
-    complete = last + 1 >= len(result.output)  # the last draft judged, or with all accepted the bonus
+        shapes += shares(draft, each, complete or each.position <= last, x, y, panel - 24)
     title = result.finding if complete else f"{last + 1} of {len(drafts)} drafts judged."
     return Drawing(width, tall * -(-len(drafts) // across), title, tuple(shapes))
 

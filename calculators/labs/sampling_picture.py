@@ -177,11 +177,13 @@ def label(name: str, share: float, width: float) -> str:
 
 
 def words(stage: Stage, place: Place, step: int) -> Iterator[Shape]:
-    """What the stage did, between the strip before and its own."""
+    """What the stage did, between the strip before and its own; a plate keeps the lines off the words."""
     y = place.y(step - 1) + STRIP
     goes = f": {go(stage.gone)}" if stage.gone else "" if stage.letter in "Ta" else ": nothing goes"
-    yield Text(place.x, y + 20, clipped(stage.title + goes, place.width), "strong halo")
-    yield Text(place.x, y + 37, clipped(stage.why, place.width), "note halo")
+    for below, said, css in ((20, stage.title + goes, "strong"), (37, stage.why, "note")):
+        said = clipped(said, place.width)
+        yield Bar(place.x, y + below - 13, round(min(0.92 * width_of(said), place.width), 2), 17, "plate")
+        yield Text(place.x, y + below, said, css)
 
 
 def clipped(text: str, width: float) -> str:

@@ -223,7 +223,9 @@ def stage(letter: str, names: tuple[str, ...], before: Logits, after: Logits, fi
     else:
         bar = filters.top_p
         value, why = f" {filters.top_p:g}", (
-            f"the one that crosses {filters.top_p:g} stays, the rest go" if filters.top_p < 1 else "1 keeps everything")
+            "1 keeps everything" if filters.top_p == 1 else
+            f"the one that crosses {filters.top_p:g} stays, the rest go" if len(kept) < standing else
+            f"only the last one reaches {filters.top_p:g}")
     gone = tuple(name for name in had if name not in kept)
     return Stage(letter, STAGES[letter] + value, kept, shares_of(names, after), gone, why, bar)
 

@@ -63,6 +63,13 @@ def test_a_window_at_fault_is_named_and_not_drawn():
     assert "51.67% of drafted, 2.550 a step" in words(made.narrow)
 
 
+def test_drafts_behind_a_refused_one_are_dropped():
+    values = next(preset.values for preset in VERIFY.presets if preset.name == "padding")
+    made = [VERIFY.drawn(VERIFY.show(VERIFY.bind(values), step)).picture for step in ("1", "2")]
+    assert words(made[0].wide).count("not judged yet") == 2 and "dropped" not in words(made[0].wide)
+    assert words(made[1].wide).count("dropped") == 1 and "not judged yet" not in words(made[1].wide)
+
+
 @pytest.mark.parametrize("preset", [*WINDOWS.presets, *VERIFY.presets], ids=lambda preset: preset.name)
 def test_every_preset_shows_what_its_note_claims(preset):
     view = WINDOWS if preset in WINDOWS.presets else VERIFY
