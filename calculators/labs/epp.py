@@ -3,41 +3,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 
 from calculators.labs.base import Ask, Group, Lab, Preset, Switch, View
 from calculators.labs.epp_picture import gist, picture, thumbnail
+from calculators.labs.read_field import ReadField
 from calculators.models import epp, epp_pods
-from calculators.models.base import Refusal
-from calculators.models.epp_pods import Pod
 
 REQUESTS = (
     (epp_pods.CHAT, "chat"), (epp_pods.PREFILL_STAGE, "prefill stage"), (epp_pods.LORA, epp_pods.ADAPTER),
     (epp_pods.COLD, "cold prompt"), (epp_pods.LONG, "long prompt"),
 )
-
-
-class PodsField(forms.CharField):
-    """Pods as one text, "decode-1@decode:0.9/6/0.72,decode-2@decode:0.1/2/0.35+sql-v2"."""
-
-    def __init__(self, **more: Any) -> None:
-        super().__init__(max_length=1_000, widget=forms.Textarea, **more)
-
-    def to_python(self, value: Any) -> tuple[Pod, ...] | None:
-        if not isinstance(value, str) or not value.strip():
-            return None
-        if len(value) > self.max_length:
-            raise ValidationError(self.error_messages["required"])
-        try:
-            return epp_pods.parse_pods(value)
-        except Refusal as refusal:
-            raise ValidationError(str(refusal)) from None
-
-    def run_validators(self, value: Any) -> None:
-        """Its length is judged as text, before it is read."""
-
-    def prepare_value(self, value: Any) -> Any:
-        return epp_pods.format_pods(value) if isinstance(value, tuple) else value
 
 
 class EppForm(forms.Form):
@@ -58,8 +33,9 @@ class EppForm(forms.Form):
     prefill_tokens_per_s = forms.FloatField(
         label="prefill, tokens", min_value=100, max_value=10_000_000, initial=30_000,
     )
-    pods = PodsField(
-        initial=epp.FIVE, help_text="name @ role : prefix / queue / KV used, then +adapter, ! for not healthy",
+    pods = ReadField(
+        read=epp_pods.parse_pods, write=epp_pods.format_pods, max_length=1_000, initial=epp.FIVE,
+        help_text="name @ role : prefix / queue / KV used, then +adapter, ! for not healthy",
     )
 
     units = {"prompt_tokens": "tok", "prefill_tokens_per_s": "/s"}

@@ -3,12 +3,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 
 from calculators.labs import wide_ep_experts_picture, wide_ep_pictures, wide_ep_prefills_picture
 from calculators.labs.base import Ask, Expected, Group, Lab, Preset, Switch, View
+from calculators.labs.read_field import ReadField
 from calculators.models import aligned_prefills, ep_width, hot_experts, lockstep, sick_rank, two_batches
-from calculators.models.base import Refusal
 from calculators.models.catalogue import GPUS
 from calculators.models.sick_rank import HUNG, SLOW
 from calculators.models.wide_ep import DECODE_THRESHOLD
@@ -48,29 +47,6 @@ class LockstepForm(forms.Form):
     units = TOY_UNITS | {"chunk_tokens": "tok", "max_num_batched_tokens": "tok", "every_steps": "steps"}
 
 
-class LoadsField(forms.CharField):
-    """Tokens by expert as one text, "400,120,80*2"."""
-
-    def __init__(self, **more: Any) -> None:
-        super().__init__(max_length=2_000, widget=forms.Textarea, **more)
-
-    def to_python(self, value: Any) -> tuple[int, ...] | None:
-        if not isinstance(value, str) or not value.strip():
-            return None
-        if len(value) > self.max_length:
-            raise ValidationError(self.error_messages["required"])
-        try:
-            return hot_experts.parse_loads(value)
-        except Refusal as refusal:
-            raise ValidationError(str(refusal)) from None
-
-    def run_validators(self, value: Any) -> None:
-        """Its length is judged as text, before it is read."""
-
-    def prepare_value(self, value: Any) -> Any:
-        return hot_experts.format_loads(value) if isinstance(value, tuple) else value
-
-
 class ExpertsForm(forms.Form):
     """How loaded each expert is, the ranks, and how EPLB is set."""
 
@@ -80,8 +56,9 @@ class ExpertsForm(forms.Form):
         label="redundant experts", min_value=0, max_value=512, initial=8, help_text="vLLM’s default is 0",
     )
     decodes = decodes_field()
-    expert_loads = LoadsField(
-        initial=hot_experts.SIXTEEN, help_text="tokens by expert in a window; 60*4 is four experts with 60",
+    expert_loads = ReadField(
+        read=hot_experts.parse_loads, write=hot_experts.format_loads, max_length=2_000, initial=hot_experts.SIXTEEN,
+        help_text="tokens by expert in a window; 60*4 is four experts with 60",
     )
 
 

@@ -137,7 +137,7 @@ def follow(coming: tuple[tuple[int, ...], ...], decodes: int, prompt_tokens: int
                 if not queue[0][0]:
                     done.append(queue.pop(0)[1])
             took.append(room - left if release else 0)
-            untouched = sum(tokens == prompt_tokens for tokens, _ in queue)
+            untouched = len(queue) - bool(queue and queue[0][0] < prompt_tokens)
             crowded |= untouched > (0 if saturated else there - untouched)
         loads = [Load(decodes, tokens) for tokens in took]
         idle = not decodes and not any(took)

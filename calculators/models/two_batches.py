@@ -38,8 +38,12 @@ class Measured:
     combine_us: int
 
     @property
+    def both_us(self) -> int:
+        return self.dispatch_us + self.combine_us
+
+    @property
     def step_ms(self) -> float:
-        return MOE_LAYERS * (self.dispatch_us + self.combine_us) / 1e3
+        return MOE_LAYERS * self.both_us / 1e3
 
     @property
     def dispatch_gb_per_s(self) -> float:
@@ -70,6 +74,11 @@ class TwoBatches:
     curve: tuple[tuple[int, float, float], ...]
     lines: tuple[Line, ...] = ()
     slips: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def wire_kb_per_token(self) -> float:
+        """Of a DeepSeek-V3, out and back, in each MoE layer."""
+        return (DISPATCH_BYTES + COMBINE_BYTES) / 1e3
 
     @property
     def whole_ms(self) -> float:
