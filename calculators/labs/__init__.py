@@ -1,6 +1,7 @@
 """Every lab by its slug, in the order shown."""
 from calculators.labs import (
     acceptance,
+    attention_backends,
     batch_ceilings,
     cuda_graphs,
     detokenizer,
@@ -24,5 +25,5 @@ LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
                 recompute_or_move.LAB, kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB,
-                ngram.LAB, acceptance.LAB, cuda_graphs.LAB, roofline.LAB, wide_ep.LAB, epp.LAB)
+                ngram.LAB, acceptance.LAB, cuda_graphs.LAB, attention_backends.LAB, roofline.LAB, wide_ep.LAB, epp.LAB)
 }
