@@ -265,6 +265,7 @@ def test_focus_and_the_live_region_follow_the_card(visit: Visit, learner: User):
     page.locator(".grade", has_text="Good").click()
     expect(page.get_by_role("status").first).to_contain_text("Recorded: Good.")
     expect(page.locator("h1")).to_be_focused()
+    expect(page).to_have_title("One long prompt among decoders · drillapp")
 
 
 @pytest.mark.parametrize(("dark", "phone"), [(False, False), (True, False), (False, True)])
