@@ -20,6 +20,7 @@ LEARN_AHEAD = timedelta(minutes=20)
 FORECAST_DAYS = 14
 STEP_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 PACE_ATTEMPTS = 200  # the latest ones: a pace changes
+PACE_FROM = 3  # answers of a kind; one card left open over lunch is no pace
 NUMBER_SECONDS = 12  # for a number card, until this person's own pace is known
 
 
@@ -98,7 +99,7 @@ class Day:
     held_back: list[Held]
     done_today: int  # standing answers
     first_in_line: list[Place]  # all that is left, in the order it comes
-    order: str  # "lowest predicted recall first" or "in the order they fell due"
+    order: str  # "lowest predicted recall first", "in the order they fell due" or, of new cards alone, "in the bank's order"
     minutes: int  # for all that is left, at this person's own pace where it is known
     own_pace: bool  # whether it is known for all of it
     next_due: datetime | None  # when something comes back once all this is done; None when nothing is under way
@@ -197,7 +198,8 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
         *_held("reviews", len(begun.held), profile.reviews_per_day),
         *_held_by_siblings([*begun.waiting, *new_waiting]),
     ]
-    order = "lowest predicted recall first" if begun.backlog else "in the order they fell due"
+    order = ("lowest predicted recall first" if begun.backlog
+             else "in the order they fell due" if begun.due or learning else "in the bank's order")
     return Plan(day, begun.cards, learning, begun.due, new_today, learning + rest, begun.recall, held_back, order)
 
 
@@ -336,12 +338,12 @@ def _just_undone(user: User) -> int | None:
 
 
 def _pace(user: User) -> dict[str, int]:
-    """The median seconds that this person takes, from first look to grade, by kind of card."""
+    """The median seconds that this person takes, from first look to grade, by each kind of card answered often enough."""
     latest = Attempt.objects.filter(card__user=user, kind=Attempt.Kind.GRADE).order_by("-pk")
     taken: dict[str, list[int]] = {}
     for kind, seconds in latest.values_list("card__question__kind", "seconds")[:PACE_ATTEMPTS]:
         taken.setdefault(kind or "number", []).append(seconds)
-    return {kind: round(median(seconds)) for kind, seconds in taken.items()}
+    return {kind: round(median(seconds)) for kind, seconds in taken.items() if len(seconds) >= PACE_FROM}
 
 
 def _stated_seconds(card: Card) -> int:

@@ -94,6 +94,12 @@ def test_reviews_that_fall_due_today_keep_their_order(deal: Callable[[int], list
     assert (numbers(day.due), day.order) == ([1, 2, 3], "in the order they fell due")
 
 
+def test_new_cards_alone_are_said_to_come_in_the_banks_order(deal: Callable[[int], list[Card]], ada: User) -> None:
+    deal(3)
+    day = queue.today(ada, NOON)
+    assert (line(ada), day.order) == ([1, 2, 3], "in the bank's order")
+
+
 def test_a_backlog_is_taken_lowest_recall_first(deal: Callable[[int], list[Card]], ada: User) -> None:
     first, second, third = deal(3)
     answer(first, EASY, NOON - 20 * DAY)  # the stabler, the likelier remembered

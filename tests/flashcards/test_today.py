@@ -61,6 +61,7 @@ def test_what_is_due_stands_before_what_is_new(ada: User, deal: Deal):
 
 def drill(card: Card, minutes: int) -> None:
     """Answer it as on the page, so many minutes after it was opened at noon."""
+    card.refresh_from_db()
     services.open_card(card, NOON)
     now = NOON + timedelta(minutes=minutes)
     attempt = services.commit_attempt(card, ordinal=card.next_ordinal, now=now, outline="This.")
@@ -71,8 +72,12 @@ def test_a_pace_is_called_ones_own_once_it_is_known_for_all_in_line(ada: User, d
     explained, sized = deal(2)
     sized.question.kind = "size"
     sized.question.save()
-    drill(explained, minutes=5)
+    for minutes in (5, 40, 5):  # a card left open is not a pace
+        drill(explained, minutes)
     assert overview(ada, NOON).lead == "1 new. About 3 minutes."  # as that question says, whose kind is new to Ada
+    for minutes in (7, 7):
+        drill(sized, minutes)
+    assert "own pace" not in overview(ada, NOON + timedelta(days=10)).lead  # two answers are too few to tell
     drill(sized, minutes=7)
     assert overview(ada, NOON + timedelta(days=10)).lead == "2 due. About 12 minutes at your own pace."
 
