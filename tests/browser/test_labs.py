@@ -12,6 +12,8 @@ STATES = (
     "/labs/engine-loop?view=hidden-sync&said=7.2", "/labs/engine-loop?view=placeholders&step=5",
     "/labs/detokenizer?step=4&said_emitted=1", "/labs/detokenizer?view=stop&step=7",
     "/labs/roofline?context_tokens=2048&said=590", "/labs/roofline?view=formats&batch=256",
+    "/labs/cuda-graphs?said=1.5", "/labs/cuda-graphs?view=padding&sequences=513",
+    "/labs/attention-backends?block_size=16&said=FLASHMLA",
     "/labs/gpu-count?said=22", "/labs/gpu-count?view=queueing&load=1.05&max_num_queued_reqs=20&said=3",
     "/labs/gpu-count?view=in-flight&said=500", "/labs/gpu-count?view=dashboard&pool_tokens=110500&said=seats",
     "/labs/kv-size?context_tokens=256&said=800", "/labs/kv-size?view=long-replies&said=53", "/labs/kv-size?view=fp8",
