@@ -99,7 +99,7 @@ class Day:
     held_back: list[Held]
     done_today: int  # standing answers
     first_in_line: list[Place]  # all that is left, in the order it comes
-    order: str  # "lowest predicted recall first", "in the order they fell due" or, of new cards alone, "in the bank's order"
+    order: str  # "lowest predicted recall first", "in the order they fell due"; new ones alone: "in the bank's order"
     minutes: int  # for all that is left, at this person's own pace where it is known
     own_pace: bool  # whether it is known for all of it
     next_due: datetime | None  # when something comes back once all this is done; None when nothing is under way
@@ -338,7 +338,7 @@ def _just_undone(user: User) -> int | None:
 
 
 def _pace(user: User) -> dict[str, int]:
-    """The median seconds that this person takes, from first look to grade, by each kind of card answered often enough."""
+    """The median seconds that this person takes, from first look to grade, by kind of card answered often enough."""
     latest = Attempt.objects.filter(card__user=user, kind=Attempt.Kind.GRADE).order_by("-pk")
     taken: dict[str, list[int]] = {}
     for kind, seconds in latest.values_list("card__question__kind", "seconds")[:PACE_ATTEMPTS]:
