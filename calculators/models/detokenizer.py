@@ -93,6 +93,7 @@ class Window:
     skip_special: bool
     prefix: int
     read: int
+    slow: bool = False
     decodes: int = 0
     prefix_text: str = ""
     new_text: str = ""
@@ -107,17 +108,18 @@ class Window:
         """The text that a token completes: what the window grew by, "" while that ends in half a character.
 
         Compare tokens[prefix:read] with tokens[prefix:]; if the second is longer and whole, the difference is new, and
-        the window moves on.
+        the window moves on. The slow way counts characters, the fast one bytes.
         """
         self.before = (self.prefix, self.read)
         self.prefix_text = self.decode(self.tokens[self.prefix:self.read])
-        if not self.prefix_text and len(self.tokens) > self.read and not self.decode(
+        if not self.slow and not self.prefix_text and len(self.tokens) > self.read and not self.decode(
                 self.tokens[self.prefix:]).endswith(BROKEN):
             self.read = len(self.tokens)
             self.prefix_text = self.decode(self.tokens[self.prefix:self.read])
         self.tokens.append(token)
         self.new_text = self.decode(self.tokens[self.prefix:])
-        if len(self.new_text.encode()) <= len(self.prefix_text.encode()) or self.new_text.endswith(BROKEN):
+        length = len if self.slow else bytes_in
+        if length(self.new_text) <= length(self.prefix_text) or self.new_text.endswith(BROKEN):
             return ""
         new = self.new_text[len(self.prefix_text):]
         self.prefix, self.read = self.read, len(self.tokens)
@@ -132,9 +134,13 @@ def window_of(prompt: Sequence[Token], skip_special: bool, detokenizer: str) -> 
     """
     if detokenizer == SLOW:
         kept = list(prompt[-KEPT:])
-        return Window(kept, skip_special, max(len(kept) - FIRST_WINDOW, 0), len(kept))
+        return Window(kept, skip_special, max(len(kept) - FIRST_WINDOW, 0), len(kept), slow=True)
     whole = not text_of(prompt, skip_special).endswith(BROKEN)
     return Window(list(prompt), skip_special, 0, len(prompt) if whole else 0)
+
+
+def bytes_in(text: str) -> int:
+    return len(text.encode())
 
 
 def text_of(tokens: Sequence[Token], skip_special: bool) -> str:

@@ -70,6 +70,13 @@ def test_only_the_fast_way_gives_back_what_the_prompt_had_begun():
     assert run(**broken, detokenizer=SLOW).sent_text == " ok"
 
 
+def test_the_slow_way_counts_characters():
+    # vllm 0.33.0, detokenize_incrementally: one broken character before, two whole ones after.
+    assert run("{C3 A9 78}", prompt="", detokenizer=SLOW).sent_text == "éx"
+    assert run("{A9 78}", prompt="{C3}", detokenizer=SLOW).sent_text == "x"
+    assert run("{A9 78}", prompt="{C3}").sent_text == "éx"
+
+
 def test_half_a_character_at_the_end_is_never_sent():
     ended = run("_Hi {F0 9F 98}")
     assert ended.sent_text == " Hi" and ended.output_tokens == 2 and ended.steps[-1].pending_bytes == 3
