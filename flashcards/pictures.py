@@ -8,6 +8,7 @@ from calculators.models.quantity import say
 from calculators.pictures import Bar, Drawing, Path, Scale, Shape, Text, line, polyline, wall_above, wall_beside
 
 DAY_NAMES = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
+LIMIT_WORDS = 150  # units that the limit's name takes
 FIGURE = 9  # units that a figure of a label takes, with room around it
 
 
@@ -18,25 +19,34 @@ def forecast(days: Sequence[tuple[date, int]], limit: int, *, width: int, name_e
     press the bars flat, so then only the words beside the picture tell of it.
     """
     floor, plot = 118, 84
-    fullest = max(count for _, count in days)
+    fullest = most_in(days)
     shows_wall = 0 < limit <= 4 * max(fullest, 1)
     scale = plot / max(limit if shows_wall else 0, fullest, 1)
     step = width / len(days)
     shapes: list[Shape] = [line(0, floor, width, floor, "edge")]
     if shows_wall:
         wall = round(floor - limit * scale, 1)
-        shapes += [*wall_above(0, width, wall), Text(0, wall - 14, f"your limit, {limit} a day", "limit-text")]
+        beside = LIMIT_WORDS * len(days) // width + 1
+        # A day over the limit stands in front of the wall, so the words go to the side where none does.
+        left = most_in(days[:beside]) <= limit or most_in(days[-beside:]) > limit
+        x, anchor = (0, "start") if left else (width, "end")
+        shapes += [*wall_above(0, width, wall), Text(x, wall - 14, f"your limit, {limit} a day", "limit-text", anchor)]
     for at, (day, count) in enumerate(days):
         height, middle = round(count * scale, 1), round((at + 0.5) * step, 1)
         bar, figure = ("other", "axis") if at else ("present", "now")
         if count:
             shapes += [Bar(round(at * step + 1, 1), floor - height, round(step - 3, 1), height, bar),
-                       Text(middle, floor - height - 6, str(count), figure, "middle")]
+                       Text(middle, floor - height - 6, str(count), f"{figure} halo", "middle")]
         if at % name_every == 0:
             shapes += [Text(middle, floor + 18, DAY_NAMES[day.weekday()], figure, "middle"),
                        Text(middle, floor + 33, str(day.day), figure, "middle")]
     finding = f"{sum(count for _, count in days)} cards fall due in {len(days)} days, {fullest} on the fullest."
     return Drawing(width, floor + 40, finding, tuple(shapes))
+
+
+def most_in(days: Sequence[tuple[date, int]]) -> int:
+    """The cards of the fullest day."""
+    return max(count for _, count in days)
 
 
 def tally(days: int, *, today_open: bool, most: int = 100) -> tuple[Drawing, ...]:

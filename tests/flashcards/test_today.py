@@ -150,6 +150,16 @@ def test_a_day_over_the_limit_stands_past_its_wall():
     assert bars(drawn, "present")[0].y < wall.y + wall.h
 
 
+def test_the_limit_is_named_where_no_bar_hides_it():
+    def named(*counts: int) -> tuple[float, str]:
+        return next((shape.x, shape.anchor) for shape in pictures.forecast(days(*counts), 24, width=860).shapes
+                    if isinstance(shape, Text) and shape.text == "your limit, 24 a day")
+
+    assert named(10, *[1] * 13) == (0, "start")
+    assert named(129, *[1] * 13) == (860, "end")  # a backlog stands in front of the wall today
+    assert named(*[1] * 13, 129) == (0, "start")
+
+
 def test_a_limit_far_above_every_bar_is_not_drawn():
     drawn = pictures.forecast(days(2, 1), 24, width=860)
     assert bars(drawn, "wall") == []
