@@ -118,8 +118,10 @@ def read_decks(
             deck, found = [], [*found, f"It can't be read: {fault}"]
         for note in deck:
             found += [f"{note.slug}, {fault}" for fault in check_note(note, run_lab)]
-            if note.slug in questions or note.slug in notes:
-                found.append(f"{note.slug}: The slug is taken.")
+            if note.slug in questions:
+                found.append(f"{note.slug}: The slug is taken by {questions[note.slug].topic}/{note.slug}.md.")
+            elif note.slug in notes:
+                found.append(f"{note.slug}: The slug is taken by another card.")
             notes.setdefault(note.slug, note)
         if found:
             faults[f"deck/{path.name}"] = found

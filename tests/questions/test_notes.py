@@ -204,7 +204,8 @@ def test_a_bad_deck_stops_the_load_and_every_fault_is_named(folder: Path) -> Non
     with pytest.raises(loading.BadBank) as bad:
         load(folder)
     assert bad.value.faults == {
-        "deck/baking.toml": ["loaf, accept: The value 500 g is not in the range.", "loaf: The slug is taken."],
+        "deck/baking.toml": ["loaf, accept: The value 500 g is not in the range.",
+                             "loaf: The slug is taken by another card."],
         "deck/soups.toml": ["topics.toml has no topic “soups”.", "line 3, soup: value: It takes a number."],
     }
     assert not Note.objects.exists()
