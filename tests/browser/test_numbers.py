@@ -38,6 +38,20 @@ def standing() -> list[tuple[str, int]]:
     return list(Review.objects.answers().order_by("pk").values_list("card__note__slug", "rating"))
 
 
+def test_a_figure_typed_at_large_goes_into_the_field(visit: Visit, learner: User):
+    page = visit(user=learner)
+    page.goto("/review/?only=numbers")
+    expect(page.locator("h1")).to_be_focused()
+    page.keyboard.type("4.8")
+    expect(page.locator("#typed")).to_have_value("4.8")
+    page.keyboard.press("Enter")
+    settled(page)
+    page.keyboard.press("3")  # a grade, where there is one to give
+    expect(page.locator(".number-front")).to_contain_text("how busy is the GPU")
+    expect(page.locator("#typed")).to_have_value("")
+    assert standing() == [("pass-8b-h100", 3)]
+
+
 def test_a_sitting_by_keys_on_a_phone(visit: Visit, learner: User, check_access: Check):
     page = visit(user=learner, phone=True)
     page.goto("/review/?only=numbers")

@@ -30,7 +30,12 @@
     const open = document.querySelector("dialog[open]");
     const found = Array.from((open || document).querySelectorAll("[data-key]"))
       .find((element) => element.dataset.key.split(" ").includes(key) && pressable(element));
-    if (!found) return;
+    if (!found) {
+      // A figure typed at large belongs into the field that waits for one.
+      const field = /^[0-9]$/.test(key) && !open && document.querySelector('input[data-key~="c"]');
+      if (field && pressable(field)) field.focus();
+      return;
+    }
     event.preventDefault();
     if (found.matches(TYPED_IN)) {
       found.focus();
