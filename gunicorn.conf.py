@@ -16,6 +16,7 @@ bind = f"{host}:{settings.PORT}"
 workers = settings.WEB_CONCURRENCY
 worker_class = "gthread"
 threads = 4
+preload_app = True  # loaded once, before the processes part: none of them can be told to stop while it still loads
 graceful_timeout = 10
 limit_request_line = 8190  # the most it allows: a lab's address holds its whole state
 loglevel = "warning"

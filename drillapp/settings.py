@@ -1,6 +1,8 @@
 """Settings, read from the environment; with none set, everything works on one SQLite file in the data folder."""
+import contextlib
 import os
 import secrets
+import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -80,14 +82,25 @@ def secret_key() -> str:
     path = DATA_DIR / "secret_key"
     try:
         if not path.exists():
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(secrets.token_urlsafe(50))
+            make_key(path)
         key = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as fault:
         raise ImproperlyConfigured(f"The secret key in {path} can't be read or made: {fault}") from None
     if not key:
         raise ImproperlyConfigured(f"{path} is empty; remove it, and the next start makes a new one")
     return key
+
+
+def make_key(path: Path) -> None:
+    """Write a new key; of several starts at once one puts its own in place, and none ever finds half of one."""
+    handle, written = tempfile.mkstemp(dir=path.parent)  # readable by its owner alone
+    with os.fdopen(handle, "w") as file:
+        file.write(secrets.token_urlsafe(50))
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(written, path)
+    finally:
+        os.unlink(written)
 
 
 def database() -> dict[str, object]:
