@@ -37,7 +37,7 @@ def panel(result: Dashboard, inputs: Mapping[str, Any], narrow: bool) -> Drawing
         *row(0, "sequences", held, inputs["max_num_seqs"], f"{inputs['max_num_seqs']:,} seats",
              f"{result.running:,.0f} running, {result.waiting:,.1f} waiting", narrow,
              (("running", result.running, "s-running"), ("waiting", result.waiting, "s-waiting"))),
-        *row(1, "KV pool", result.kv_usage, 1, "full", f"{result.kv_usage:.0%} used", narrow,
+        *row(1, "KV pool", result.kv_usage, 1, "100%", f"{result.kv_usage:.0%} used", narrow,
              (("used", result.kv_usage, "solid"),)),
         *row(2, "TTFT, mean", result.ttft_mean_s, slo_s, span(slo_s),
              f"{span(result.ttft_mean_s)}, queue {span(result.queue_s)}" if narrow else
@@ -59,7 +59,7 @@ def row(number: int, name: str, value: float, limit: float, limit_words: str, wo
     scale = Scale(0, high, x1, x2)
     at = x1
     if narrow:
-        yield Text(x1, y - 8, f"{name}: {words}", "label")
+        yield Text(x1, y - 8, f"{name}: {words}; limit {limit_words}", "label")
     else:
         yield Text(x1 - 12, y + 16, name, "strong", "end")
         yield Text(x2 + 40, y + 16, words, "value")

@@ -186,13 +186,14 @@ def share_row(row: Shared, scale: Scale, frame: Frame, y: float, busy_share: flo
         yield Text(x, y - 5, f"{name}: busy {row.busy:.2f}, {words}", "now" if row.needed else "label")
     else:
         yield Text(x - 12, y + 15, name, weight, "end")
+    wall = scale(busy_share)
+    past = max(wall + 8 - middle, 0) if middle - 8 < wall < middle + 40 else 0
     prefill, decode = f"{row.prefill_share:.2f}", f"{row.decode_share:.2f}"
     yield Bar(x, y, round(middle - x, 2), frame.high, "present" if row.needed else "solid",
               prefill if middle - x > 44 else "", "on-ink", left=8)
     yield Bar(middle, y, round(end - middle, 2), frame.high, "result" if row.needed else "hollow",
-              decode if end - middle > 44 else "", left=8)
+              decode if end - middle > 44 + past else "", left=8 + past)
     if not frame.narrow:
-        wall = scale(busy_share)
         after = (wall if end - 2 < wall < end + 60 else end) + 14
         yield Text(after, y + 15, f"{row.busy:.2f}", weight)
         yield Text(after + 42, y + 15, words, "label")

@@ -67,11 +67,10 @@ def course(result: Queueing, horizon: float, cap: int | None, unit: float, narro
 
 
 def formula_line(result: Queueing, clock: Scale, up: Scale, horizon: float) -> Iterator[Shape]:
-    """What the formula says of the same: the mean in the system, or the straight growth."""
+    """What the formula says of the same: the mean in the system (its figure stands in the legend), or the growth."""
     mean, over = result.formula.mean_in_system, result.overload
     if mean is not None:
         yield line(clock(0), up(mean), clock(horizon), up(mean), "formula")
-        yield Text(clock(0) + 8, up(mean) - 7, f"formula, mean: {mean:,.3g}", "now halo")
     elif over.grows_per_s:
         yield line(clock(0), up(0), clock(horizon), up(over.backlog), "formula")
         x = clock(horizon * 0.42)
