@@ -96,6 +96,13 @@ class Stage:
         return tuple(slot for slot in self.slots if slot.fault)
 
     @property
+    def takes(self) -> str:
+        """What the strip's fields take, in words."""
+        if any(slot.decimals for slot in self.slots):
+            return "a number such as 12 or 28.8"
+        return "a whole number such as 12 or 1,024"
+
+    @property
     def right_now(self) -> int:
         """How many entries of the step just predicted were right."""
         return sum(entry.right for entry in self.scored)

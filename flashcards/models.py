@@ -241,6 +241,29 @@ class Review(AppendOnly):
         return f"{self.kind} {self.ordinal} of {self.card}"
 
 
+class Prediction(AppendOnly):
+    """One entry of a lab's step as a person said it before seeing it, beside what it was."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="predictions")
+    lab = models.CharField(max_length=50, help_text="the lab's slug")
+    state = models.CharField(max_length=64, help_text="digest of the address")
+    address = models.TextField(help_text="of the lab with its values, without the step")
+    step = models.PositiveIntegerField()
+    field = models.CharField(max_length=200, help_text="what was asked for: a request, a rank, a count")
+    predicted = models.FloatField()
+    actual = models.FloatField()
+    right = models.BooleanField()
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "lab", "state", "step", "field"], name="one_prediction_of_an_entry")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.field} of {self.lab} step {self.step} by {self.user}"
+
+
 class Memo(models.Model):
     """What a person noted down for themselves about a question; nobody else sees it."""
 

@@ -1,7 +1,7 @@
 """Today, Review, Questions, Numbers and Settings: what is seen by its page, what is done by its verb."""
 from django.urls import path
 
-from flashcards import question_views, views
+from flashcards import lab_views, question_views, views
 
 app_name = "flashcards"
 urlpatterns = [
@@ -20,5 +20,6 @@ urlpatterns = [
     path("cards/<int:pk>/add/", question_views.add, name="add"),
     path("cards/<int:pk>/suspend/", question_views.suspend, name="suspend"),
     path("cards/<int:pk>/unsuspend/", question_views.unsuspend, name="unsuspend"),
+    path("predictions/<slug:slug>/predict/", lab_views.predict, name="predict"),
     path("undo/", views.undo, name="undo"),
 ]

@@ -67,13 +67,16 @@ class Ask:
 class Expected:
     """One entry of the map that a step lab lets its reader say first: what it is, and the sentence that says why.
 
-    An entry with a `note` ("done", "not here yet") is named on the strip and not asked for.
+    An entry with a `note` ("done", "not here yet") is named on the strip and not asked for. One with `decimals` takes a
+    number that is right to so many of them; the others take a count.
     """
 
     name: str
-    value: int
+    value: float
     why: str = ""
     note: str = ""
+    decimals: int = 0
+    unit: str = "tokens"
 
 
 @dataclass(frozen=True, slots=True)

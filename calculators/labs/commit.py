@@ -1,4 +1,5 @@
 """Commit, then check, inside a lab: what the reader said against what it is. Nothing of it is stored."""
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,8 @@ from calculators.labs.base import Ask, Expected
 from calculators.models import quantity
 
 NEAR_SLIP = 0.03  # of a slip's value: as near as hand arithmetic gets to it
-LONGEST_COUNT = 9  # digits of a token count
+COUNT = re.compile(r"[0-9]{1,9}")
+DECIMAL = re.compile(r"[-−]?(?:[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Slot:
     typed: str = ""
     fault: str = ""
     note: str = ""
+    decimals: int = 0
+    unit: str = "tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +39,17 @@ class Scored:
     """One predicted entry after the step: what was said, what it is, and why."""
 
     name: str
-    said: int
-    value: int
+    said: float
+    value: float
     why: str
+    decimals: int = 0
 
     @property
     def right(self) -> bool:
-        return self.said == self.value
+        """A count is right when it is the same, a decimal when it rounds from the value or to it."""
+        if not self.decimals:
+            return self.said == self.value
+        return abs(self.said - self.value) <= 0.5 * 10**-self.decimals * (1 + 1e-6)
 
 
 def weigh(ask: Ask, result: Any, said: float) -> Verdict:
@@ -77,27 +85,34 @@ def how_far(said: float, expected: float) -> str:
 def slots(entries: tuple[Expected, ...], given: Mapping[str, str]) -> tuple[Slot, ...]:
     """The strip's fields for a step's entries, with what was typed and a sentence beside what can't be read."""
     return tuple(
-        Slot(entry.name, note=entry.note) if entry.note else slot(entry.name, given.get(entry.name, ""))
+        Slot(entry.name, note=entry.note) if entry.note else slot(entry, given.get(entry.name, ""))
         for entry in entries
     )
 
 
-def slot(name: str, typed: str) -> Slot:
-    """A field as typed, at fault when that is no count."""
-    return Slot(name, typed, "" if count(typed) is not None else f"“{typed}” for {name} is no number of tokens.")
+def slot(entry: Expected, typed: str) -> Slot:
+    """A field as typed, at fault when that is no such number."""
+    fault = "" if number(typed, entry.decimals) is not None else f"“{typed}” for {entry.name} is no number"
+    return Slot(entry.name, typed, fault and f"{fault} of {entry.unit}.", decimals=entry.decimals, unit=entry.unit)
 
 
 def score(entries: tuple[Expected, ...], given: Mapping[str, str]) -> tuple[Scored, ...]:
-    """Each asked entry beside what was said, in fields without fault; an empty one says 0 tokens."""
+    """Each asked entry beside what was said, in fields without fault; an empty one says 0."""
     return tuple(
-        Scored(entry.name, count(given.get(entry.name, "")) or 0, entry.value, entry.why)
+        Scored(entry.name, number(given.get(entry.name, ""), entry.decimals) or 0, entry.value, entry.why,
+               entry.decimals)
         for entry in entries if not entry.note
     )
 
 
-def count(text: str) -> int | None:
-    """A typed number of tokens ("1,024", "2 045"), 0 for an empty field, None for what is no such number."""
+def number(text: str, decimals: int = 0) -> float | None:
+    """A typed count ("1,024", "2 045") or, where decimals are asked for, a number ("28.8"); 0 for an empty field.
+
+    None for what is no such number.
+    """
     bare = "".join(text.split()).replace(",", "")
     if not bare:
         return 0
-    return int(bare) if bare.isascii() and bare.isdigit() and len(bare) <= LONGEST_COUNT else None
+    if not decimals:
+        return int(bare) if COUNT.fullmatch(bare) else None
+    return float(bare.replace("−", "-")) + 0.0 if DECIMAL.fullmatch(bare) else None

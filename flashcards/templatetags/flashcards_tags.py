@@ -1,7 +1,12 @@
-"""Words for times and days on the learner's pages."""
+"""Words for times and days on the learner's pages, and what the labs' pages show of the learner."""
 from datetime import date
+from typing import Any
 
 from django import template
+from django.template import RequestContext
+from django.urls import reverse
+
+from flashcards import predictions
 
 register = template.Library()
 
@@ -44,3 +49,19 @@ def day_words(day: date, today: date) -> str:
 def thousands(number: int) -> str:
     """A whole number with its thousands apart: "2,045"."""
     return f"{number:,}"
+
+
+@register.inclusion_tag("flashcards/_predict.html", takes_context=True)
+def predict_form(context: RequestContext) -> dict[str, Any]:
+    """The form that says a lab's next step first, and the score so far.
+
+    What a person says who is signed in is kept, and their score is of that lab; anybody else's is in the address alone.
+    """
+    stage, user = context["stage"], context["request"].user
+    kept = user.is_authenticated
+    right, asked = predictions.score_of(user, stage.lab.slug) if kept else stage.score
+    return {
+        "stage": stage, "embedded": context.get("embedded"), "csrf_token": context.get("csrf_token"), "kept": kept,
+        "action": reverse("flashcards:predict", args=[stage.lab.slug]) if kept else stage.reset,
+        "right": right, "asked": asked,
+    }
