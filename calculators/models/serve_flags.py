@@ -1,0 +1,110 @@
+"""Every flag of `vllm serve` in 0.33.0: its names, what its value is, its default. The table is serve_flags.json."""
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+# What a flag takes: nothing (FLAG), nothing and has an opposite (SWITCH), or a value of some kind.
+FLAG, SWITCH = "flag", "switch"
+INT, FLOAT, SIZE, LENGTH = "int", "float", "size", "length"  # SIZE takes 8K, LENGTH that and auto
+TEXT, NAME = "text", "name"  # a NAME may be written in capitals and with dashes
+JSON, CONFIG, JSON_OR_TEXT = "json", "config", "json_or_text"  # a CONFIG has known keys
+LORA = "lora"  # name=path, or JSON
+SEVERAL, MAYBE, REPEATED = "+", "?", "append"
+
+GONE: dict[str, str] = {
+    "--swap-space": "There is no swapping to CPU memory any more; for a CPU tier take --kv-offloading-size.",
+    "--preemption-mode": "There is no swapping any more; what is preempted is recomputed.",
+    "--num-scheduler-steps": "Asynchronous scheduling, which is on by itself, took its place.",
+    "--guided-decoding-backend": "Write --structured-outputs-config.backend.",
+    "--enable-reasoning": "--reasoning-parser alone does it.",
+    "--task": "Write --runner, or --convert.",
+    "--cuda-graph-sizes": "Write --cudagraph-capture-sizes.",
+    "--full-cuda-graph": "Write --compilation-config.cudagraph_mode.",
+    "--max-seq-len-to-capture": "Write --max-cudagraph-capture-size.",
+    "--device": "The platform is found; there is nothing to choose.",
+    "--use-v2-block-manager": "There is one block manager.",
+    "--speculative-model": "Write --speculative-config.",
+    "--worker-use-ray": "Write --distributed-executor-backend ray.",
+    "--rope-scaling": "Write --hf-overrides.",
+    "--max-long-partial-prefills": "--long-prefill-token-threshold is what is left of it.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """One flag. `names` begins with the long one to write; `off` are the ways to switch it off.
+
+    `many` is SEVERAL for one or more values, MAYBE for one or none, REPEATED where the flag itself comes again.
+    `optional` values may be written None. `keys` are those of a JSON value: for each its choices, its own keys, the
+    name of its type, or None where anything goes. A default of None is filled in later. `section` is vLLM's config
+    class.
+    """
+
+    names: tuple[str, ...]
+    kind: str
+    default: Any
+    section: str
+    off: tuple[str, ...] = ()
+    many: str = ""
+    optional: bool = False
+    choices: tuple[Any, ...] = ()
+    keys: Mapping[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    @property
+    def dest(self) -> str:
+        """The engine's own name for it: "tensor_parallel_size"."""
+        return self.name.removeprefix("--").replace("-", "_")
+
+    @property
+    def takes_value(self) -> bool:
+        return self.kind not in (FLAG, SWITCH)
+
+    @property
+    def negative(self) -> str:
+        """How it is switched off, "" where it can't be."""
+        return next((name for name in self.off if not name.startswith("--no-") or len(self.off) == 1), "")
+
+
+TABLE = json.loads(Path(__file__).with_suffix(".json").read_text())
+VERSION: str = TABLE["version"]
+# Values that the engine looks up after parsing, by the name of the flag or key.
+VALUES: dict[str, tuple[str, ...]] = {name: tuple(values) for name, values in TABLE["values"].items()}
+FLAGS: tuple[Flag, ...] = tuple(
+    Flag(**row | {name: tuple(row[name]) for name in ("names", "off", "choices") if name in row})
+    for row in TABLE["flags"]
+)
+BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in (*flag.names, *flag.off)}
+BY_DEST: dict[str, Flag] = {flag.dest: flag for flag in FLAGS}
+
+
+def flag_called(name: str) -> Flag | None:
+    """The flag of exactly that name, short or long, on or off; underscores count as dashes in a long one."""
+    return BY_NAME.get(dashed(name))
+
+
+def flags_begun(name: str) -> tuple[str, ...]:
+    """The names that begin so, one for each flag; the parser takes an abbreviation of which there is only one."""
+    begun = {BY_NAME[other].dest: other for other in BY_NAME if other.startswith(dashed(name))}
+    return tuple(begun.values())
+
+
+def dashed(name: str) -> str:
+    return name.replace("_", "-") if name.startswith("--") else name
+
+
+def nearest(name: str) -> str:
+    """The flag whose spelling is nearest, "" when none is near."""
+    written = dashed("--" + name.lstrip("-"))
+    return nearest_of(written, [other for other in BY_NAME if other.startswith("--")])
+
+
+def nearest_of(written: str, words: Iterable[str]) -> str:
+    """The word whose spelling is nearest, "" when none is near."""
+    return next(iter(get_close_matches(written, list(words), n=1, cutoff=0.6)), "")
