@@ -8,9 +8,7 @@ from calculators.models.quantity import say
 from calculators.models.step_time import Machine, kv_read_ms, linear_ms, step_ms
 
 # Each layer keeps every token and every token meets every weight: what the rules below count on.
-MODELS = {
-    slug: model for slug, model in catalogue.MODELS.items() if model.pattern == (FULL,) and not model.experts
-}
+MODELS = catalogue.MODELS.only(lambda model: model.pattern == (FULL,) and not model.experts)
 CONTEXTS = (256, 1_024, 2_048, 4_096, 8_192)
 LARGEST_BATCH = 2_048  # of the sweep
 LARGE_GIB = 70  # a GPU with as much memory gets the large default of max_num_seqs, the A100 apart
@@ -232,7 +230,7 @@ def one_roofline(machine: Machine, context: int) -> float | None:
 
 def default_max_num_seqs(gpu: str) -> int:
     """What vLLM 0.33.0 sets when the flag is not given (engine/arg_utils.py, EngineArgs.get_batch_defaults)."""
-    return 1_024 if GPUS[gpu].visible_gib >= LARGE_GIB and gpu != "a100" else 256
+    return 1_024 if GPUS[gpu].visible_gib >= LARGE_GIB and "A100" not in GPUS[gpu].name else 256
 
 
 def point(machine: Machine, batch: int, context: int) -> Point:

@@ -1,124 +1,31 @@
 """Models and GPUs by slug: the shapes and rates that every lab starts from, each row with its source."""
-from dataclasses import dataclass
-from itertools import cycle, islice
-
+from calculators.models.catalogue_rows import (
+    BF16,
+    BITS,
+    CHUNKED_LOCAL,
+    FP8,
+    FULL,
+    GPU_PARTS,
+    INT4,
+    LINEAR,
+    MLA,
+    MODEL_PARTS,
+    NATIVE,
+    NVFP4,
+    OWN,
+    SLIDING,
+    Gpu,
+    Model,
+    Rows,
+    own_gpu,
+    own_model,
+)
 from calculators.models.step_time import Machine
 
-FULL, SLIDING, CHUNKED_LOCAL, MLA, LINEAR = "full", "sliding", "chunked_local", "mla", "linear"
-BF16, FP8, INT4, NVFP4, NATIVE = "bf16", "fp8", "int4", "nvfp4", "native"
+__all__ = ["BF16", "BITS", "CHUNKED_LOCAL", "FP8", "FULL", "GPUS", "INT4", "LINEAR", "MLA", "MODELS", "NATIVE", "NVFP4",
+           "OWN", "SLIDING", "Gpu", "Model", "machine"]
 
-# Bits that a weight of a linear layer takes with its scales: int4 has a 16-bit scale and a 4-bit zero point for each
-# 128 weights, nvfp4 an 8-bit scale for each 16.
-BITS: dict[str, float] = {BF16: 16, FP8: 8, INT4: 4 + 16 / 128 + 4 / 128, NVFP4: 4.5}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
-    """One model as its config.json describes it.
-
-    `pattern` repeats over the layers and names what each keeps. `window` is the reach of sliding layers, or the chunk
-    of chunked-local ones. A latent model keeps `latent` + `rope` values a layer; its heads are `head_dim` wide for K
-    and `v_head_dim` for V (0: the same). `ffn` is that of one expert where there are experts. `native_bytes` is the
-    size of the published checkpoint when that is not in bf16. `source` is the model's name on huggingface.co.
-    """
-
-    name: str
-    source: str
-    parameters: int
-    active_parameters: int = 0
-    layers: int
-    query_heads: int
-    kv_heads: int
-    head_dim: int = 128
-    v_head_dim: int = 0
-    hidden: int
-    ffn: int
-    vocabulary: int
-    tied: bool = False
-    experts: int = 0
-    experts_per_token: int = 0
-    pattern: tuple[str, ...] = (FULL,)
-    window: int = 0
-    latent: int = 0
-    rope: int = 0
-    longest_context: int = 131_072
-    native_bytes: float = 0
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What each layer keeps, in order."""
-        return tuple(islice(cycle(self.pattern), self.layers))
-
-    @property
-    def kv_values(self) -> int:
-        """Values that one layer keeps of one token: K and V of each KV head, or one latent with its rope key."""
-        return self.latent + self.rope or 2 * self.kv_heads * self.head_dim
-
-    @property
-    def kv_bytes_per_token(self) -> int:
-        """Bytes of KV a token in bf16, all layers of all GPUs together, if every layer keeps every token."""
-        return self.layers * self.kv_values * 2
-
-    @property
-    def attention_flop_per_pair(self) -> int:
-        """FLOP of attention for one (query, key) pair over all layers: QK^T and PV, a multiply and an add each."""
-        return 2 * self.layers * self.query_heads * (self.head_dim + (self.v_head_dim or self.head_dim))
-
-    @property
-    def computed_parameters(self) -> int:
-        """Parameters that one token is multiplied by: the active ones of a mixture of experts."""
-        return self.active_parameters or self.parameters
-
-    @property
-    def expert_parameters(self) -> float:
-        """Parameters of all routed experts; 0 of a dense model."""
-        if not self.experts:
-            return 0
-        return (self.parameters - self.active_parameters) / (1 - self.experts_per_token / self.experts)
-
-    def weight_bytes(self, form: str = BF16) -> float:
-        """Bytes of the weights. Quantised, embedding and head stay in bf16, so an estimate; NATIVE is as published."""
-        if form == NATIVE:
-            return self.native_bytes or 2 * self.parameters
-        kept = self.vocabulary * self.hidden * (1 if self.tied else 2)
-        return 2 * kept + (self.parameters - kept) * BITS[form] / 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
-    """One GPU: the datasheet's dense rates without sparsity, 0 where it has no such format.
-
-    `visible_gib` is what the driver reports in all; it lies below the nominal size and differs a little by driver.
-    `multiprocessors` are NVIDIA's SMs, or AMD's compute units.
-    `effective_*` are rules of thumb, 62% of the bf16 peak and 80% of the bandwidth. `nvlink_gb_per_s` sums both
-    directions, `pcie_gb_per_s` is one. `source` is the vendor's page.
-    """
-
-    name: str
-    source: str
-    nominal_gb: float
-    visible_gib: float
-    multiprocessors: int
-    tb_per_s: float
-    bf16_tflop_per_s: float
-    fp8_tflop_per_s: float = 0
-    fp4_tflop_per_s: float = 0
-    effective_tflop_per_s: float
-    effective_tb_per_s: float
-    nvlink_gb_per_s: float = 0
-    pcie_gb_per_s: float = 64
-
-    def tflop_per_s(self, form: str) -> float:
-        """The dense peak for products in that format; one the GPU lacks runs in bf16."""
-        return {FP8: self.fp8_tflop_per_s, NVFP4: self.fp4_tflop_per_s}.get(form) or self.bf16_tflop_per_s
-
-    @property
-    def ridge(self) -> float:
-        """FLOP per byte at which bf16 products take as long as reading 16-bit weights: so many tokens in a step."""
-        return self.bf16_tflop_per_s / self.tb_per_s
-
-
-MODELS: dict[str, Model] = {
+MODELS: Rows[Model] = Rows({
     "qwen3-0.6b": Model(
         name="Qwen3-0.6B", source="Qwen/Qwen3-0.6B", parameters=596_049_920, layers=28, query_heads=16, kv_heads=8,
         hidden=1_024, ffn=3_072, vocabulary=151_936, tied=True, longest_context=40_960,
@@ -202,13 +109,18 @@ MODELS: dict[str, Model] = {
         hidden=7_168, ffn=2_048, vocabulary=129_280, experts=256, experts_per_token=8, pattern=(MLA,), latent=512,
         rope=64, longest_context=163_840, native_bytes=673e9,
     ),
-}
+}, MODEL_PARTS, own_model)
 
 NVIDIA = "https://www.nvidia.com/en-us/data-center/"
-GPUS: dict[str, Gpu] = {
+# Rates are of the vendors' pages; visible memory is the total that torch printed in public out-of-memory messages.
+GPUS: Rows[Gpu] = Rows({
     "l4": Gpu(
         name="L4", source=f"{NVIDIA}l4/", nominal_gb=24, visible_gib=22.05, multiprocessors=58, tb_per_s=0.30,
         bf16_tflop_per_s=121, fp8_tflop_per_s=242, effective_tflop_per_s=75, effective_tb_per_s=0.24, pcie_gb_per_s=32,
+    ),
+    "a10": Gpu(
+        name="A10", source=f"{NVIDIA}products/a10-gpu/", nominal_gb=24, visible_gib=22.06, multiprocessors=72,
+        tb_per_s=0.6, bf16_tflop_per_s=125, effective_tflop_per_s=77.5, effective_tb_per_s=0.48, pcie_gb_per_s=32,
     ),
     "rtx-4090": Gpu(
         name="RTX 4090", source="https://www.nvidia.com/en-us/geforce/graphics-cards/40-series/rtx-4090/",
@@ -220,14 +132,34 @@ GPUS: dict[str, Gpu] = {
         bf16_tflop_per_s=362, fp8_tflop_per_s=733, effective_tflop_per_s=224, effective_tb_per_s=0.691,
         pcie_gb_per_s=32,
     ),
+    "rtx-pro-6000": Gpu(
+        name="RTX PRO 6000", source="https://www.nvidia.com/en-us/products/workstations/professional-desktop-gpus/"
+        "rtx-pro-6000/", nominal_gb=96, visible_gib=94.97, multiprocessors=188, tb_per_s=1.792, bf16_tflop_per_s=504,
+        fp8_tflop_per_s=1_008, fp4_tflop_per_s=2_015, effective_tflop_per_s=312, effective_tb_per_s=1.434,
+    ),
+    "a100-40": Gpu(
+        name="A100 40GB", source=f"{NVIDIA}a100/", nominal_gb=40, visible_gib=39.5, multiprocessors=108, tb_per_s=1.555,
+        bf16_tflop_per_s=312, effective_tflop_per_s=193, effective_tb_per_s=1.244, nvlink_gb_per_s=600,
+        pcie_gb_per_s=32,
+    ),
     "a100": Gpu(
         name="A100", source=f"{NVIDIA}a100/", nominal_gb=80, visible_gib=79.2, multiprocessors=108, tb_per_s=2.04,
         bf16_tflop_per_s=312, effective_tflop_per_s=193, effective_tb_per_s=1.63, nvlink_gb_per_s=600, pcie_gb_per_s=32,
+    ),
+    "h100-pcie": Gpu(
+        name="H100 PCIe", source=f"{NVIDIA}h100/", nominal_gb=80, visible_gib=79.1, multiprocessors=114, tb_per_s=2.0,
+        bf16_tflop_per_s=756, fp8_tflop_per_s=1_513, effective_tflop_per_s=469, effective_tb_per_s=1.6,
+        nvlink_gb_per_s=600,
     ),
     "h100": Gpu(
         name="H100", source=f"{NVIDIA}h100/", nominal_gb=80, visible_gib=79.19, multiprocessors=132, tb_per_s=3.35,
         bf16_tflop_per_s=989, fp8_tflop_per_s=1_979, effective_tflop_per_s=615, effective_tb_per_s=2.68,
         nvlink_gb_per_s=900,
+    ),
+    "h100-nvl": Gpu(
+        name="H100 NVL", source=f"{NVIDIA}h100/", nominal_gb=94, visible_gib=93.0, multiprocessors=132, tb_per_s=3.9,
+        bf16_tflop_per_s=835, fp8_tflop_per_s=1_671, effective_tflop_per_s=518, effective_tb_per_s=3.12,
+        nvlink_gb_per_s=600,
     ),
     "h200": Gpu(
         name="H200", source=f"{NVIDIA}h200/", nominal_gb=141, visible_gib=139.8, multiprocessors=132, tb_per_s=4.8,
@@ -239,12 +171,17 @@ GPUS: dict[str, Gpu] = {
         bf16_tflop_per_s=2_250, fp8_tflop_per_s=4_500, fp4_tflop_per_s=9_000, effective_tflop_per_s=1_395,
         effective_tb_per_s=6.4, nvlink_gb_per_s=1_800,
     ),
+    "gb200": Gpu(
+        name="GB200", source=f"{NVIDIA}gb200-nvl72/", nominal_gb=186, visible_gib=184.31, multiprocessors=148,
+        tb_per_s=8.0, bf16_tflop_per_s=2_500, fp8_tflop_per_s=5_000, fp4_tflop_per_s=10_000,
+        effective_tflop_per_s=1_550, effective_tb_per_s=6.4, nvlink_gb_per_s=1_800,
+    ),
     "mi300x": Gpu(
         name="MI300X", source="https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html", nominal_gb=192,
         visible_gib=191.98, multiprocessors=304, tb_per_s=5.3, bf16_tflop_per_s=1_307, fp8_tflop_per_s=2_615,
         effective_tflop_per_s=810, effective_tb_per_s=4.24, nvlink_gb_per_s=896,
     ),
-}
+}, GPU_PARTS, own_gpu)
 
 
 def machine(model: str, gpu: str, *, tflop_per_s: float | None = None, tb_per_s: float | None = None,

@@ -7,7 +7,7 @@ from calculators.models.base import Line, Refusal
 from calculators.models.catalogue import FULL, GPUS, Model
 from calculators.models.quantity import say
 
-MODELS = {slug: model for slug, model in catalogue.MODELS.items() if model.pattern == (FULL,) and not model.experts}
+MODELS = catalogue.MODELS.only(lambda model: model.pattern == (FULL,) and not model.experts)
 EAGER, PIECEWISE, WHOLE = "eager", "piecewise", "full"
 NEAR = 1.02  # a mode that takes at most so many times the best is good enough
 SLIP_APART = 0.04

@@ -7,7 +7,7 @@ from calculators.models.catalogue import FULL, GPUS, MLA, Model, machine
 from calculators.models.quantity import say
 from calculators.models.step_time import Machine, attention_ms
 
-MODELS = {slug: model for slug, model in catalogue.MODELS.items() if model.pattern in ((FULL,), (MLA,))}
+MODELS = catalogue.MODELS.only(lambda model: model.pattern in ((FULL,), (MLA,)))
 COMPARED = ("llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "deepseek-v3")
 COPY_BYTES = tuple(kib * 1024 for kib in (16, 32, 64, 512, 2_048))
 MOST_COPIES = 10_000_000

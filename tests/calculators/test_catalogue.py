@@ -51,6 +51,7 @@ def test_weight_bytes_keep_embedding_and_head_in_bf16(slug: str, form: str, gb: 
 
 @pytest.mark.parametrize(("slug", "ridge"), [
     ("h100", 295), ("a100", 153), ("h200", 206), ("b200", 281), ("l40s", 419), ("mi300x", 247), ("l4", 403),
+    ("a10", 208), ("rtx-4090", 164), ("a100-40", 201), ("h100-pcie", 378), ("h100-nvl", 214), ("gb200", 312),
 ])
 def test_the_ridge_is_the_datasheets_rates_divided(slug: str, ridge: int):
     assert round(GPUS[slug].ridge) == ridge
@@ -78,6 +79,7 @@ def test_a_gpu_without_a_format_multiplies_in_bf16():
     assert GPUS["h100"].tflop_per_s(FP8) == 1_979
 
 
-def test_every_row_names_its_source():
+def test_there_are_rows_enough_and_each_names_its_source():
+    assert len(MODELS) >= 15 and len(GPUS) >= 12
     assert all("/" in model.source for model in MODELS.values())
     assert all(gpu.source.startswith("https://") for gpu in GPUS.values())
