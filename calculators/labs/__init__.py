@@ -18,6 +18,7 @@ from calculators.labs import (
     roofline,
     sampling,
     scheduler,
+    speculation,
     wide_ep,
 )
 from calculators.labs.base import Lab
@@ -26,6 +27,6 @@ LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
                 recompute_or_move.LAB, kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB,
-                ngram.LAB, acceptance.LAB, lora.LAB, cuda_graphs.LAB, attention_backends.LAB, roofline.LAB, wide_ep.LAB,
-                epp.LAB)
+                ngram.LAB, acceptance.LAB, speculation.LAB, lora.LAB, cuda_graphs.LAB, attention_backends.LAB,
+                roofline.LAB, wide_ep.LAB, epp.LAB)
 }
