@@ -116,7 +116,7 @@ def break_even(k: int, paid: float) -> float | None:
 
 def ceiling(acceptance: float) -> float | None:
     """What the sum tends to as k grows: 1 / (1 − a)."""
-    return 1 / (1 - acceptance) if acceptance < 1 else None
+    return round(1 / (1 - acceptance), 9) if acceptance < 1 else None  # 1 − 0.8 is not quite 0.2 in floats
 
 
 def verdict(best: AtLength, thrifty: AtLength, here: AtLength, least: float | None, most: int) -> str:
