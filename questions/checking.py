@@ -41,17 +41,24 @@ def texts_of(document: QuestionFile) -> Iterator[tuple[str, str]]:
                     yield f"{array} {number}, {key}", entry[key]
 
 
+def not_among(given: str, allowed: tuple[str, ...]) -> str:
+    """The sentence for a word that is none of those allowed, or for none at all."""
+    words = ", ".join(allowed)
+    return f"“{given}” is none of {words}." if given else f"Nothing is chosen: it is one of {words}."
+
+
 def check_head(document: QuestionFile) -> Iterator[Fault]:
     """What every question must have."""
     for name in ("topic", "slug"):
-        if not SLUG.fullmatch(getattr(document, name)):
-            yield Fault(name, f"“{getattr(document, name)}” is no slug: small letters, digits and single hyphens.")
+        if not SLUG.fullmatch(given := getattr(document, name)):
+            said = f"“{given}” is no slug" if given else "There is no slug"
+            yield Fault(name, f"{said}: small letters, digits and single hyphens.")
     if not document.title or len(document.title) > 160 or "[[" in document.title:
         yield Fault("title", "A title has 1 to 160 characters and no figure.", "title")
     if document.kind not in KINDS:
-        yield Fault("kind", f"“{document.kind}” is none of {', '.join(KINDS)}.", "kind")
+        yield Fault("kind", not_among(document.kind, KINDS), "kind")
     if document.level not in LEVELS:
-        yield Fault("level", f"“{document.level}” is none of {', '.join(LEVELS)}.", "level")
+        yield Fault("level", not_among(document.level, LEVELS), "level")
     if not 1 <= document.minutes <= 60:
         yield Fault("minutes", "A good answer takes 1 to 60 minutes.", "minutes")
     for name in TEXTS:
