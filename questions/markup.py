@@ -2,6 +2,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import nh3
@@ -16,12 +17,18 @@ LINES = re.compile(r"^[ ]*\[\[(?P<path>[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)*\.line
 CUT = re.compile("\ue000([0-9]+)\ue001")  # private-use characters: Markdown leaves them alone
 TAGS = {"p", "br", "hr", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4", "a"}
 TAGS |= {"table", "thead", "tbody", "tr", "th", "td"}
-ATTRIBUTES = {"a": {"href"}, "table": {"class"}, "th": {"class"}, "td": {"class"}, "ol": {"start"}}
+LONGEST_UNBROKEN = 28  # characters of code that fit a line of a phone; a flag is not to break after its hyphens
+ATTRIBUTES = {"a": {"href"}, "code": {"class"}, "table": {"class"}, "th": {"class"}, "td": {"class"}, "ol": {"start"}}
 
 
 def style_by_class(state: StateCore) -> None:
-    """Tables in the site's face; a column aligned right is one of numbers (style attributes are not allowed)."""
-    for token in state.tokens:
+    """Tables in the site's face; a column aligned right is one of numbers (style attributes are not allowed); a flag
+    in running text in one piece."""
+    for before, token in pairwise([None, *state.tokens]):
+        if token.type == "inline" and (before is None or before.type not in ("th_open", "td_open")):
+            for child in token.children:
+                if child.type == "code_inline" and len(child.content) <= LONGEST_UNBROKEN:
+                    child.attrSet("class", "nowrap")
         if token.type == "table_open":
             token.attrSet("class", "table")
         if token.type in ("th_open", "td_open") and "right" in str(token.attrs.pop("style", "")):

@@ -14,9 +14,16 @@ RAN = play({"oven": {"lab": "bakery", "values": {"flour_g": 3000}}}, {}, run_lab
 def test_figures_stand_in_bold_code_and_tables():
     text = "**[[oven.flour_g]]** `--flour [[oven.flour_g|0]]`\n\n| g |\n| --: |\n| [[oven.loaves|0.0]] |"
     html = markup.render(text, RAN)
-    assert "<strong>3,000</strong> <code>--flour 3000</code>" in html
+    assert '<strong>3,000</strong> <code class="nowrap">--flour 3000</code>' in html
     assert '<th class="num">g</th>' in html
     assert '<td class="num">6.0</td>' in html
+
+
+def test_a_flag_in_running_text_stays_in_one_piece_and_a_long_command_may_break():
+    command = "vllm serve meta-llama/Llama-3.1-8B"
+    html = markup.render(f"`--max-num-seqs`, `{command}`\n\n| `--max-num-seqs` |\n| --- |", {})
+    assert f'<p><code class="nowrap">--max-num-seqs</code>, <code>{command}</code></p>' in html
+    assert "<th><code>--max-num-seqs</code></th>" in html
 
 
 def test_a_source_mark_is_a_small_link_to_its_entry():
