@@ -66,6 +66,13 @@ def lab_page(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
+@require_GET
+def without_slash(request: HttpRequest, slug: str) -> HttpResponse:
+    """The lab's own address, for one typed with a slash at its end."""
+    query = request.META["QUERY_STRING"]
+    return redirect(reverse("calculators:lab_page", args=[slug]) + (f"?{query}" if query else ""), permanent=True)
+
+
 @csrf_exempt  # it changes nothing and looks at no account, so that a stranger needs no cookie
 @require_http_methods(["GET", "HEAD", "POST"])
 @labs_open

@@ -177,6 +177,11 @@ def test_an_unknown_lab_is_a_page_that_is_not_found(client: Client) -> None:
     assert client.post("/labs/scheduler").status_code == 405
 
 
+def test_a_slash_too_many_leads_to_the_lab_as_it_was_set(client: Client) -> None:
+    response = client.get("/labs/scheduler/?step=3")
+    assert (response.status_code, response.url) == (301, "/labs/scheduler?step=3")
+
+
 def test_the_index_shows_every_lab_once(client: Client) -> None:
     page = client.get("/labs/").content.decode()
     for slug, lab in LABS.items():
