@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin import apps
+from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
@@ -34,6 +35,8 @@ class AuthorSite(admin.AdminSite):
                 return redirect_to_login(request.get_full_path())
             if not self.has_permission(request):
                 raise Http404("no such page")
+            if "%00" in request.META["QUERY_STRING"]:  # a filter's value goes to PostgreSQL, which has no NUL in a text
+                raise BadRequest("a NUL in the address")
             return inner(request, *args, **kwargs)
 
         return update_wrapper(guarded, view)

@@ -79,3 +79,11 @@ def test_every_migration_gives_the_groups_their_rights_and_takes_none():
     assert rights["Publishers"] - rights["Editors"] == {
         "delete_question", "delete_note", "publish_question", "publish_note", "view_topic",
     }
+
+
+def test_a_nul_in_a_filter_is_refused_in_words(ben: User):
+    ben.is_superuser = True
+    ben.save()
+    response = signed_in(ben).get("/admin/questions/question/?kind=%00")
+    assert response.status_code == 400
+    assert "<h1" in response.content.decode()
