@@ -14,6 +14,7 @@ from calculators.labs import (
     memory_ledger,
     ngram,
     prefill_interference,
+    prefix_cache,
     recompute_or_move,
     roofline,
     sampling,
@@ -26,7 +27,7 @@ from calculators.labs.base import Lab
 LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
-                recompute_or_move.LAB, kv_size.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB, sampling.LAB,
-                ngram.LAB, acceptance.LAB, speculation.LAB, lora.LAB, cuda_graphs.LAB, attention_backends.LAB,
-                roofline.LAB, wide_ep.LAB, epp.LAB)
+                recompute_or_move.LAB, kv_size.LAB, prefix_cache.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB,
+                sampling.LAB, ngram.LAB, acceptance.LAB, speculation.LAB, lora.LAB, cuda_graphs.LAB,
+                attention_backends.LAB, roofline.LAB, wide_ep.LAB, epp.LAB)
 }

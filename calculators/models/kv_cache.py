@@ -141,6 +141,14 @@ class KvCache:
         self.queue.update(dict.fromkeys(last))
         sequence.blocks, sequence.entered = [], 0
 
+    def unreachable(self) -> list[int]:
+        """The blocks with an entry that no lookup finds, because a block before them in their sequence has none."""
+        found: set[int] = set()
+        for (parent, _), identity in self._identity_of.items():  # a parent is numbered before its children
+            if self.entries.get(identity) and (isinstance(parent, str) or parent in found):
+                found.add(identity)
+        return [block.id for block in self.blocks.values() if block.cached and block.identity not in found]
+
     def _blocks_for(self, tokens: int) -> int:
         return -(-tokens // self.block_size)  # round up: the last block is part empty
 
