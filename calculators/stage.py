@@ -8,15 +8,30 @@ from django import forms
 
 from calculators.labs.base import Group, Lab, Preset, Shown, View, faults
 from calculators.labs.commit import Scored, Slot, Verdict, judge, score, slots, weigh
+from calculators.labs.row_field import RowField
 from calculators.models import quantity
 from calculators.models.base import Refusal
+from calculators.models.catalogue_rows import OWN, split
 
 SAID = "said_"  # what precedes a request's name in the address of a predicted step
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """One number of a row of the catalogue, to be typed in place of the row's own; `typed` is empty where it is not."""
+
+    name: str
+    label: str
+    typed: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Knob:
-    """One field of the form as the margin shows it; `off` says that it differs from the preset next to it."""
+    """One field of the form as the margin shows it; `off` says that it differs from the preset next to it.
+
+    A row of the catalogue has `numbers` that can be typed instead, and `row` says the row's own.
+    """
 
     name: str
     label: str
@@ -27,6 +42,13 @@ class Knob:
     off: bool
     choices: tuple[tuple[str, str], ...]
     wide: bool
+    numbers: tuple[Number, ...] = ()
+    row: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether a number of the row is typed."""
+        return any(number.typed for number in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +240,33 @@ def knob_of(view: View, form: forms.Form, name: str, off: bool) -> Knob:
         value = f"{int(value):,}"
     if isinstance(field.widget, forms.Textarea):
         value = re.sub(r",(?=\S)", ", ", value)  # so that a long list breaks between its parts
+    choices = tuple((str(key), str(label)) for key, label in getattr(field, "choices", ()))
+    numbers, row = (), ""
+    if isinstance(field, RowField):
+        value, choices, numbers, row = row_of(name, field, value, choices)
     return Knob(
         name=name, label=str(field.label or name), value=value, unit=getattr(form, "units", {}).get(name, ""),
         help=str(field.help_text), fault=faults(form).get(name, ""), off=off,
-        choices=tuple((str(key), str(label)) for key, label in getattr(field, "choices", ())),
-        wide=isinstance(field.widget, forms.Textarea),
+        choices=choices, wide=isinstance(field.widget, forms.Textarea), numbers=numbers, row=row,
     )
+
+
+def row_of(
+    name: str, field: RowField, text: str, choices: tuple[tuple[str, str], ...]
+) -> tuple[str, tuple[tuple[str, str], ...], tuple[Number, ...], str]:
+    """A row's slug, the choices with it among them, its numbers as typed, and what its own are."""
+    slug, typed = split(text)
+    numbers = tuple(Number(f"{name}.{part.name}", part.label, typed.get(part.name, ""), part.unit)
+                    for part in field.rows.parts)
+    row = dict.get(field.rows, slug)
+    if slug == OWN:
+        return slug, (*choices, (OWN, "one’s own")), numbers, "Every number is one’s own."
+    if row is None:
+        return slug, choices, numbers, ""
+    if slug not in dict(choices):
+        choices = (*choices, (slug, row.name))
+    own = ", ".join(part.say(getattr(row, part.name)) for part in field.rows.parts if getattr(row, part.name))
+    return slug, choices, numbers, f"{row.name}: {own}. From {row.source}."
 
 
 def preset_link(lab: Lab, view: View, preset: Preset, values: Mapping[str, Any]) -> Link:

@@ -10,6 +10,7 @@ from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.urls import reverse
 
+from calculators.labs.row_field import RowField
 from calculators.models.base import Refusal
 from calculators.pictures import Drawing
 
@@ -156,9 +157,20 @@ class View:
         """The values that are fields of the form, in its order, each as an address holds it."""
         return {name: text_of(field, values[name]) for name, field in self.form.base_fields.items() if name in values}
 
+    def gathered(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What was given, with the numbers that were typed for a row ("model.layers") put behind the row's slug."""
+        gathered = dict(given)
+        for name, field in self.form.base_fields.items():
+            if not isinstance(field, RowField):
+                continue
+            numbers = {part.name: str(gathered.pop(f"{name}.{part.name}", "")) for part in field.rows.parts}
+            if typed := {part: number for part, number in numbers.items() if number.strip()}:
+                gathered[name] = field.with_numbers(str(gathered.get(name, self.starts[name])), typed)
+        return gathered
+
     def bind(self, given: Mapping[str, Any]) -> forms.Form:
         """The form filled with its starting values and, over them, what was given (raw text or cleaned values)."""
-        form = self.form(self.starting_values() | self.texts(given))
+        form = self.form(self.starting_values() | self.texts(self.gathered(given)))
         for field in form.fields.values():
             field.error_messages |= dict.fromkeys(field.error_messages | ALWAYS_SAID, what_it_takes(field))
         return form
@@ -196,7 +208,7 @@ class View:
 
         Raises Refusal with every fault in one sentence, and for a name that is no field.
         """
-        if unknown := set(values) - set(self.form.base_fields):
+        if unknown := set(self.gathered(values)) - set(self.form.base_fields):
             raise Refusal(f"no such input: {', '.join(sorted(unknown))}")
         form = self.bind(values)
         if (computed := self.compute(form)) is None:

@@ -7,6 +7,7 @@ from django import forms
 from calculators.labs.base import Ask, Group, Lab, Preset, View
 from calculators.labs.batch_ceilings_gist import gist
 from calculators.labs.batch_ceilings_picture import picture, thumbnail
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models.batch_ceilings import GPUS, MODELS, BatchCeilings, solve
 
 
@@ -23,10 +24,10 @@ class BatchCeilingsForm(forms.Form):
         label="KV pool", min_value=0.1, max_value=8_192, required=False, initial=55,
         help_text="empty: what the weights leave",
     )
-    model = forms.ChoiceField(
-        choices=[(slug, model.name) for slug, model in MODELS.items()], initial="llama-3.1-8b",
+    model = ModelField(
+        MODELS, initial="llama-3.1-8b",
     )
-    gpu = forms.ChoiceField(label="GPU", choices=[(slug, gpu.name) for slug, gpu in GPUS.items()], initial="h100")
+    gpu = GpuField(label="GPU", initial="h100")
     tensor_parallel_size = forms.TypedChoiceField(
         label="GPUs (TP)", choices=[(n, str(n)) for n in (1, 2, 4, 8)], coerce=int, initial=1,
     )

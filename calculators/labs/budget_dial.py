@@ -8,8 +8,9 @@ from calculators.labs.base import Ask, Group, Preset, View
 from calculators.labs.budget_dial_gist import gist
 from calculators.labs.budget_dial_picture import picture
 from calculators.labs.prefill_interference import DENSE, SXM
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models.budget_dial import Dial, solve
-from calculators.models.catalogue import GPUS, MODELS
+from calculators.models.catalogue import MODELS
 
 
 class BudgetDialForm(forms.Form):
@@ -20,11 +21,11 @@ class BudgetDialForm(forms.Form):
     decoders = forms.IntegerField(min_value=0, max_value=1_024, initial=32)
     context_tokens = forms.IntegerField(label="their context", min_value=0, max_value=200_000, initial=2_000)
     max_num_batched_tokens = forms.IntegerField(label="budget now", min_value=2, max_value=131_072, initial=8_192)
-    model = forms.ChoiceField(
-        choices=[(slug, MODELS[slug].name.rpartition("-")[2]) for slug in DENSE], initial="llama-3.1-8b",
+    model = ModelField(
+        names={slug: MODELS[slug].name.rpartition("-")[2] for slug in DENSE}, initial="llama-3.1-8b",
         help_text="bf16: Llama-3.1-8B, Qwen3-14B, Qwen3-32B",
     )
-    gpu = forms.ChoiceField(label="GPU", choices=[(slug, GPUS[slug].name) for slug in SXM], initial="h100")
+    gpu = GpuField(SXM, label="GPU", initial="h100")
     cpu_ms = forms.FloatField(label="CPU left, t0", min_value=0, max_value=100, initial=0.9)
 
     units = {

@@ -6,12 +6,11 @@ from django import forms
 
 from calculators.labs import cuda_graphs_modes_picture, cuda_graphs_padding_picture, cuda_graphs_picture
 from calculators.labs.base import Ask, Group, Lab, Preset, Switch, View
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models import graph_modes, graph_padding, launch_bound
 from calculators.models.capture_sizes import BALANCED, INTERACTIVITY
 from calculators.models.catalogue import GPUS
 
-CARDS = [(slug, gpu.name) for slug, gpu in GPUS.items()]
-MODELS = [(slug, model.name) for slug, model in launch_bound.MODELS.items()]
 BITS = [(16, "BF16"), (8, "FP8"), (4, "4-bit")]
 
 
@@ -28,8 +27,8 @@ class KernelForm(forms.Form):
 class LaunchForm(KernelForm):
     """The model and the machine, its kernels, and what a launch costs."""
 
-    model = forms.ChoiceField(choices=MODELS, initial="llama-3.1-8b")
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="b200")
+    model = ModelField(launch_bound.MODELS, initial="llama-3.1-8b")
+    gpu = GpuField(label="GPU", initial="b200")
     weight_bits = forms.TypedChoiceField(label="weights", choices=BITS, coerce=int, initial=8)
     tensor_parallel_size = forms.TypedChoiceField(
         label="GPUs (TP)", choices=[(n, str(n)) for n in (1, 2, 4, 8)], coerce=int, initial=1,
@@ -56,8 +55,8 @@ class PaddingForm(forms.Form):
     sequences = forms.IntegerField(label="sequences, n", min_value=1, max_value=16_384, initial=9)
     context_tokens = forms.IntegerField(label="context", min_value=0, max_value=131_072, initial=1_024)
     num_speculative_tokens = forms.IntegerField(label="drafts", min_value=0, max_value=16, initial=0)
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
-    model = forms.ChoiceField(choices=MODELS, initial="llama-3.1-8b")
+    gpu = GpuField(label="GPU", initial="h100")
+    model = ModelField(launch_bound.MODELS, initial="llama-3.1-8b")
     weight_bits = forms.TypedChoiceField(label="weights", choices=BITS, coerce=int, initial=16)
     max_num_seqs = forms.IntegerField(min_value=1, max_value=16_384, required=False,
                                       help_text="empty: what vllm serve takes")

@@ -79,7 +79,8 @@ def of_the_start(result: LaunchBound, width: float, narrow: bool) -> Scale:
 def magnified(result: LaunchBound, width: float, narrow: bool) -> float:
     """How many times larger the beginning is drawn than the whole."""
     whole_scale, start = of_the_whole(result, width, narrow), of_the_start(result, width, narrow)
-    return (start(1) - start(0)) * 1e3 / (whole_scale(1) - whole_scale(0))
+    a_us, a_ms = ((scale.end - scale.start) / (scale.high - scale.low) for scale in (start, whole_scale))
+    return a_us * 1e3 / a_ms
 
 
 def whole(result: LaunchBound, said: float | None, width: float, narrow: bool) -> tuple[Drawing, float]:

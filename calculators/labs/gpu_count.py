@@ -12,12 +12,12 @@ from calculators.labs import (
     gpu_count_queue_picture,
 )
 from calculators.labs.base import Ask, Group, Lab, Preset, View
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models import gpu_count, in_flight, latency_dashboard, queueing
 from calculators.models.catalogue import BF16, FP8, FULL, GPUS, INT4, MLA, MODELS
 
 # Models whose layers all keep every token: what a sequence holds is then a plain product.
-WHOLE = [(slug, model.name) for slug, model in MODELS.items() if set(model.pattern) <= {FULL, MLA}]
-CARDS = [(slug, gpu.name) for slug, gpu in GPUS.items()]
+WHOLE = MODELS.only(lambda model: set(model.pattern) <= {FULL, MLA})
 
 
 class SizingForm(forms.Form):
@@ -30,10 +30,10 @@ class SizingForm(forms.Form):
     output_tokens = forms.IntegerField(label="output", min_value=1, max_value=100_000, initial=300)
     ttft_s = forms.FloatField(label="TTFT", min_value=0, max_value=600, initial=0.5)
     ms_per_token = forms.FloatField(label="TPOT", min_value=1, max_value=1_000, initial=40)
-    model = forms.ChoiceField(choices=WHOLE, initial="llama-3.1-70b")
+    model = ModelField(WHOLE, initial="llama-3.1-70b")
     weights = forms.ChoiceField(choices=[(BF16, "bf16"), (FP8, "fp8"), (INT4, "int4")], initial=FP8)
     kv_dtype = forms.ChoiceField(label="KV type", choices=[(BF16, "bf16"), (FP8, "fp8")], initial=FP8)
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
+    gpu = GpuField(label="GPU", initial="h100")
     gpus_per_replica = forms.TypedChoiceField(
         label="GPUs a replica", choices=[(n, str(n)) for n in (1, 2, 4, 8)], coerce=int, initial=2,
     )
@@ -84,8 +84,8 @@ class InFlightForm(forms.Form):
     )
     max_num_seqs = forms.IntegerField(label="seats", min_value=1, max_value=65_536, initial=1_024)
     prompt_tokens = forms.IntegerField(label="prompt", min_value=1, max_value=1_000_000, initial=1_000)
-    model = forms.ChoiceField(choices=WHOLE, initial="llama-3.1-8b")
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
+    model = ModelField(WHOLE, initial="llama-3.1-8b")
+    gpu = GpuField(label="GPU", initial="h100")
     pool_gib = forms.FloatField(label="KV pool", min_value=0.1, max_value=10_000, initial=54.4)
 
     units = {

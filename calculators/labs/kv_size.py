@@ -13,23 +13,18 @@ from calculators.labs import (
     kv_size_replies_picture,
 )
 from calculators.labs.base import Ask, Group, Lab, Preset, Switch, View
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models import fp8_kv, hybrid_cache, kv_size, long_replies, paging_waste, prefix_checkpoints
-from calculators.models.catalogue import BF16, FP8, GPUS, MODELS, NVFP4
+from calculators.models.catalogue import BF16, FP8, MODELS, NVFP4
 from calculators.models.kv_token import FORMATS
 
-CARDS = [(slug, gpu.name) for slug, gpu in GPUS.items()]
 POWERS = [(n, str(n)) for n in (1, 2, 4, 8, 16)]
-
-
-def named(slugs: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The catalogue's models of these slugs, as choices."""
-    return [(slug, MODELS[slug].name) for slug in slugs]
 
 
 class RatesForm(forms.Form):
     """The GPU and what of its peaks is reached."""
 
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
+    gpu = GpuField(label="GPU", initial="h100")
     cpu_ms = forms.FloatField(label="CPU left, t0", min_value=0, max_value=100, initial=0.9)
     tflop_per_s = forms.FloatField(
         label="compute", min_value=0.1, max_value=20_000, required=False, help_text="empty: 62% of the GPU’s peak",
@@ -57,12 +52,12 @@ class ShapeForm(forms.Form):
 class ConcurrencyForm(ShapeForm):
     """The model and its cache, the sequences, how GPUs share the work, and a shape of one's own."""
 
-    model = forms.ChoiceField(choices=[(slug, model.name) for slug, model in MODELS.items()], initial="llama-3.1-8b")
+    model = ModelField(initial="llama-3.1-8b")
     kv_cache_dtype = forms.ChoiceField(label="KV format", choices=list(FORMATS.items()), initial=BF16)
     context_tokens = forms.IntegerField(label="tokens each", min_value=1, max_value=10_485_760, initial=2_048)
     pool_gib = forms.FloatField(label="KV pool", min_value=0.1, max_value=4_096, initial=54.4, help_text="on each GPU")
     max_num_seqs = forms.IntegerField(min_value=1, max_value=65_536, initial=1_024)
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100", help_text="for the ridge")
+    gpu = GpuField(label="GPU", initial="h100", help_text="for the ridge")
     tensor_parallel_size = forms.TypedChoiceField(label="tensor", choices=POWERS, coerce=int, initial=1)
     data_parallel_size = forms.IntegerField(label="data", min_value=1, max_value=256, initial=1)
     decode_context_parallel_size = forms.TypedChoiceField(label="decode context", choices=POWERS, coerce=int, initial=1)
@@ -86,7 +81,7 @@ class LongRepliesForm(RatesForm):
     max_num_seqs = forms.IntegerField(min_value=1, max_value=4_096, initial=1_024)
     max_num_batched_tokens = forms.IntegerField(label="token budget", min_value=256, max_value=131_072, initial=8_192)
     block_size = forms.IntegerField(label="block size", min_value=1, max_value=256, initial=16)
-    model = forms.ChoiceField(choices=named(long_replies.MODELS), initial="llama-3.1-8b")
+    model = ModelField(long_replies.MODELS, initial="llama-3.1-8b")
     kv_cache_dtype = forms.ChoiceField(
         label="KV format", choices=[(BF16, "bf16"), (FP8, "fp8"), (NVFP4, "nvfp4")], initial=BF16,
     )
@@ -104,7 +99,7 @@ class Fp8Form(RatesForm):
     context_tokens = forms.IntegerField(label="tokens each", min_value=1, max_value=1_000_000, initial=512)
     pool_gib = forms.FloatField(label="KV pool", min_value=0.1, max_value=4_096, initial=55)
     block_size = forms.IntegerField(label="block size", min_value=1, max_value=256, initial=16)
-    model = forms.ChoiceField(choices=named(fp8_kv.MODELS), initial="llama-3.1-8b")
+    model = ModelField(fp8_kv.MODELS, initial="llama-3.1-8b")
 
     units = RATE_UNITS | {"pool_gib": "GiB", "block_size": "tok"}
 
@@ -125,7 +120,7 @@ class PagingForm(forms.Form):
     reserved_tokens = forms.IntegerField(label="reserved, unpaged", min_value=1, max_value=1_000_000, initial=8_192)
     shared_prefix_tokens = forms.IntegerField(label="shared prefix", min_value=0, max_value=200_000, initial=20)
     pool_gib = forms.FloatField(label="KV pool", min_value=0.1, max_value=4_096, initial=55)
-    model = forms.ChoiceField(choices=named(paging_waste.MODELS), initial="llama-3.1-8b")
+    model = ModelField(paging_waste.MODELS, initial="llama-3.1-8b")
     kv_cache_dtype = forms.ChoiceField(
         label="KV format", choices=[(BF16, "bf16"), (FP8, "fp8"), (NVFP4, "nvfp4")], initial=BF16,
     )
@@ -137,7 +132,7 @@ class PagingForm(forms.Form):
 class HybridForm(ShapeForm):
     """The model's layers by what they keep, the request, and what is in flight."""
 
-    model = forms.ChoiceField(choices=named(hybrid_cache.MODELS), initial="gemma-3-27b")
+    model = ModelField(hybrid_cache.MODELS, initial="gemma-3-27b")
     context_tokens = forms.IntegerField(label="tokens", min_value=1, max_value=10_485_760, initial=32_768)
     kv_cache_dtype = forms.ChoiceField(
         label="KV format", choices=[(BF16, "bf16"), (FP8, "fp8"), (NVFP4, "nvfp4")], initial=BF16,

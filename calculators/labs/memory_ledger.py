@@ -6,6 +6,7 @@ from django import forms
 
 from calculators.labs import memory_ledger_gist, memory_ledger_picture, memory_ledger_start_picture
 from calculators.labs.base import Ask, Group, Lab, Paste, Preset, Switch, View
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models import cold_start, memory_ledger, startup_log, startup_phases
 from calculators.models.catalogue import BF16, FP8, GPUS, INT4, MODELS, NATIVE, NVFP4
 from calculators.models.kv_pool import ENGINES, NEWEST
@@ -22,9 +23,9 @@ def logged(label: str, **more: Any) -> forms.FloatField:
 class LedgerForm(forms.Form):
     """The model on its GPU, the flags, what the release charges, the rules of thumb, and what a log measured."""
 
-    model = forms.ChoiceField(choices=[(slug, model.name) for slug, model in MODELS.items()], initial="llama-3.1-8b")
+    model = ModelField(initial="llama-3.1-8b")
     weights = forms.ChoiceField(choices=FORMATS, initial=BF16)
-    gpu = forms.ChoiceField(label="GPU", choices=[(slug, gpu.name) for slug, gpu in GPUS.items()], initial="h100")
+    gpu = GpuField(label="GPU", initial="h100")
     tensor_parallel_size = forms.TypedChoiceField(
         label="tensor parallel", choices=[(n, str(n)) for n in (1, 2, 4, 8, 16)], coerce=int, initial=1,
     )
@@ -83,9 +84,9 @@ class LedgerForm(forms.Form):
 class PhasesForm(forms.Form):
     """What was run: the model, the GPUs, the flags of the budget, and who else is on the GPU."""
 
-    model = forms.ChoiceField(choices=[(slug, model.name) for slug, model in MODELS.items()], initial="llama-3.1-70b")
+    model = ModelField(initial="llama-3.1-70b")
     weights = forms.ChoiceField(choices=FORMATS, initial=BF16)
-    gpu = forms.ChoiceField(label="GPU", choices=[(slug, gpu.name) for slug, gpu in GPUS.items()], initial="h100")
+    gpu = GpuField(label="GPU", initial="h100")
     tensor_parallel_size = forms.TypedChoiceField(
         label="tensor parallel", choices=[(n, str(n)) for n in (1, 2, 4, 8, 16)], coerce=int, initial=2,
     )

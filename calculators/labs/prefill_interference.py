@@ -7,7 +7,8 @@ from django import forms
 from calculators.labs.base import Ask, Group, Lab, Preset, View
 from calculators.labs.prefill_interference_gist import gist
 from calculators.labs.prefill_interference_picture import picture, thumbnail
-from calculators.models.catalogue import GPUS, MODELS
+from calculators.labs.row_field import GpuField, ModelField
+from calculators.models.catalogue import MODELS
 from calculators.models.prefill_interference import Interference, solve
 
 DENSE = ("llama-3.1-8b", "qwen3-14b", "qwen3-32b")  # each fits one GPU, and each layer of it keeps every token
@@ -28,11 +29,11 @@ class PrefillInterferenceForm(forms.Form):
     arrivals_per_s = forms.FloatField(label="arrivals", min_value=0, max_value=100, initial=5)
     arrival_prompt_tokens = forms.IntegerField(label="each", min_value=16, max_value=100_000, initial=1_000)
     output_tokens = forms.IntegerField(label="output, long one", min_value=1, max_value=100_000, initial=500)
-    model = forms.ChoiceField(
-        choices=[(slug, MODELS[slug].name.rpartition("-")[2]) for slug in DENSE], initial="llama-3.1-8b",
+    model = ModelField(
+        names={slug: MODELS[slug].name.rpartition("-")[2] for slug in DENSE}, initial="llama-3.1-8b",
         help_text="bf16: Llama-3.1-8B, Qwen3-14B, Qwen3-32B",
     )
-    gpu = forms.ChoiceField(label="GPU", choices=[(slug, GPUS[slug].name) for slug in SXM], initial="h100")
+    gpu = GpuField(SXM, label="GPU", initial="h100")
     pool_gib = forms.FloatField(label="KV pool", min_value=0.5, max_value=4_096, initial=55)
     tflop_per_s = forms.FloatField(
         label="compute", min_value=0.1, max_value=20_000, required=False, help_text="empty: 62% of the GPU’s peak",

@@ -7,6 +7,7 @@ from django import forms
 from calculators.labs.base import Ask, Group, Lab, Preset, View
 from calculators.labs.recompute_or_move_gist import gist
 from calculators.labs.recompute_or_move_picture import picture, thumbnail
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models.recompute_or_move import GPUS, MODELS, RecomputeOrMove, solve
 
 
@@ -29,10 +30,10 @@ class RecomputeOrMoveForm(forms.Form):
         label="K and V", choices=[("apart", "apart"), ("together", "together")], initial="apart",
         help_text="a latent (MLA) is one either way",
     )
-    model = forms.ChoiceField(
-        choices=[(slug, model.name) for slug, model in MODELS.items()], initial="llama-3.1-8b",
+    model = ModelField(
+        MODELS, initial="llama-3.1-8b",
     )
-    gpu = forms.ChoiceField(label="GPU", choices=[(slug, gpu.name) for slug, gpu in GPUS.items()], initial="h100")
+    gpu = GpuField(label="GPU", initial="h100")
     tensor_parallel_size = forms.TypedChoiceField(
         label="GPUs (TP)", choices=[(n, str(n)) for n in (1, 2, 4, 8)], coerce=int, initial=1,
     )

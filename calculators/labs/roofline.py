@@ -6,18 +6,18 @@ from django import forms
 
 from calculators.labs import roofline_picture
 from calculators.labs.base import Ask, Group, Lab, Preset, Switch, View
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models import laptop, roofline, weight_formats
 from calculators.models.catalogue import FULL, GPUS, MODELS
 
-CARDS = [(slug, gpu.name) for slug, gpu in GPUS.items()]
-DENSE = [(slug, model.name) for slug, model in MODELS.items() if set(model.pattern) == {FULL} and not model.experts]
+DENSE = MODELS.only(lambda model: set(model.pattern) == {FULL} and not model.experts)
 SHARE = {"min_value": 0.05, "max_value": 1}
 
 
 class RidgeForm(forms.Form):
     """A GPU's rates, a model's sizes, and the step that is looked at."""
 
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
+    gpu = GpuField(label="GPU", initial="h100")
     params_b = forms.FloatField(label="parameters", min_value=0.01, max_value=10_000, initial=8.03)
     tflop_per_s = forms.FloatField(
         label="peak, dense", min_value=1, max_value=100_000, required=False, help_text="empty: its bf16 peak",
@@ -53,7 +53,7 @@ class LaptopForm(forms.Form):
     laptop_tflop_per_s = forms.FloatField(label="products", min_value=0.1, max_value=1_000, initial=15)
     laptop_share = forms.FloatField(label="of its bound", initial=1.0, help_text="60 to 80% in practice", **SHARE)
     laptop_reads_kv = Switch(label="reads its KV", initial=True)
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
+    gpu = GpuField(label="GPU", initial="h100")
     gpu_gb = forms.FloatField(label="weights", min_value=0.05, max_value=10_000, initial=16.06)
     gpu_share = forms.FloatField(label="of its bound", initial=1.0, **SHARE)
     gpu_compute_share = forms.FloatField(label="of its peak", initial=0.5, **SHARE)
@@ -72,8 +72,8 @@ class LaptopForm(forms.Form):
 class FormatsForm(forms.Form):
     """A model on one GPU, and the step that is looked at."""
 
-    model = forms.ChoiceField(choices=DENSE, initial="llama-3.1-8b")
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
+    model = ModelField(DENSE, initial="llama-3.1-8b")
+    gpu = GpuField(label="GPU", initial="h100")
     batch = forms.IntegerField(min_value=1, max_value=65_536, initial=1)
     context_tokens = forms.IntegerField(label="context", min_value=0, max_value=2_000_000, initial=2_048)
     prefill_tokens = forms.IntegerField(label="prefill", min_value=1, max_value=2_000_000, initial=8_192)

@@ -7,6 +7,7 @@ from django import forms
 from calculators.labs import wide_ep_experts_picture, wide_ep_pictures, wide_ep_prefills_picture
 from calculators.labs.base import Ask, Expected, Group, Lab, Preset, Switch, View
 from calculators.labs.read_field import ReadField
+from calculators.labs.row_field import GpuField
 from calculators.models import aligned_prefills, ep_width, hot_experts, lockstep, sick_rank, two_batches
 from calculators.models.catalogue import GPUS
 from calculators.models.sick_rank import HUNG, SLOW
@@ -123,7 +124,7 @@ class WidthForm(forms.Form):
     """How many ways the experts are split, and the machine."""
 
     ep_ranks = forms.IntegerField(label="DP and EP", min_value=4, max_value=256, initial=32)
-    gpu = forms.ChoiceField(label="GPU", choices=[(slug, gpu.name) for slug, gpu in GPUS.items()], initial="h200")
+    gpu = GpuField(label="GPU", initial="h200")
     gpu_memory_utilization = forms.FloatField(label="memory utilization", min_value=0.05, max_value=1, initial=0.92)
     other_memory_gb = forms.FloatField(
         label="other memory", min_value=0, max_value=100, initial=8.8, help_text="activations, graphs, libraries",

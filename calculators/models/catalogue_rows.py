@@ -139,11 +139,15 @@ class Part(NamedTuple):
     letters: Mapping[str, str] = {}
 
     @property
+    def legend(self) -> str:
+        """What the letters stand for: "f full, s sliding"."""
+        return ", ".join(f"{letter} {word.replace('_', ' ')}" for letter, word in self.letters.items())
+
+    @property
     def takes(self) -> str:
         """The sentence beside a value that can't be used."""
         if self.letters:
-            of = ", ".join(f"{letter} {word.replace('_', ' ')}" for letter, word in self.letters.items())
-            return f"{self.label} takes a letter for each layer that repeats, at most {self.high:,}: {of}."
+            return f"{self.label} takes a letter for each layer that repeats, at most {self.high:,}: {self.legend}."
         kind = "a whole number" if self.whole else "a number"
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.label} takes {kind} from {self.low:,} to {self.high:,}{unit}."
@@ -161,6 +165,14 @@ class Part(NamedTuple):
         if self.whole and scaled != int(scaled):
             raise Refusal(self.takes)
         return int(scaled) if self.whole or self.scale > 1 else float(scaled)
+
+    def say(self, value: Any) -> str:
+        """The value in words: "parameters 8.03 B", "layers keep sssssf (f full, s sliding, …)"."""
+        if self.letters:
+            return f"{self.label} {self.write(value)} ({self.legend})"
+        number = value / self.scale
+        said = f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"
+        return f"{self.label} {said} {self.unit}".rstrip()
 
     def write(self, value: Any) -> str:
         """The value as it is typed: 8030261248 parameters are "8.030261248", in billions."""
@@ -206,10 +218,10 @@ GPU_PARTS = (
     Part("visible_gib", "memory, visible", 1, 1_000, "GiB", whole=False),
     Part("multiprocessors", "multiprocessors", 1, 1_000),
     Part("tb_per_s", "bandwidth", 0.01, 100, "TB/s", whole=False),
-    Part("bf16_tflop_per_s", "bf16", 0.1, 100_000, "TF/s", whole=False),
+    Part("bf16_tflop_per_s", "bf16", 1, 100_000, "TF/s", whole=False),
     Part("fp8_tflop_per_s", "fp8 (0: none)", 0, 100_000, "TF/s", whole=False),
     Part("fp4_tflop_per_s", "fp4 (0: none)", 0, 100_000, "TF/s", whole=False),
-    Part("effective_tflop_per_s", "bf16 in practice", 0.1, 100_000, "TF/s", whole=False),
+    Part("effective_tflop_per_s", "bf16 in practice", 1, 100_000, "TF/s", whole=False),
     Part("effective_tb_per_s", "bandwidth in practice", 0.01, 100, "TB/s", whole=False),
     Part("nvlink_gb_per_s", "NVLink, both ways", 0, 100_000, "GB/s", whole=False),
     Part("pcie_gb_per_s", "PCIe, one way", 0.1, 10_000, "GB/s", whole=False),

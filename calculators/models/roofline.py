@@ -95,7 +95,8 @@ def solve(*, gpu: str = "h100", tflop_per_s: float | None = None, tb_per_s: floa
     rates = Rates(peak * 1e12, bandwidth * 1e12, active * bytes_per_weight, 2 * active, pair * context_tokens,
                   float(context_tokens * kv_bytes_per_token))
     bare = Rates(peak * 1e12, bandwidth * 1e12, active * bytes_per_weight, 2 * active, 0, 0)
-    meeting, here = round(rates.meeting), rates.at(batch, present=True)
+    meeting = max(round(rates.meeting), 1) if rates.meeting else 0  # 0: they never take as long
+    here = rates.at(batch, present=True)
     counts = sorted({*BATCHES, batch})
     limit = (rates.linear_flop + rates.attention_flop) / rates.kv_bytes if context_tokens else 0.0
     prefill_flop = 2 * active * prefill_tokens + pair * prefill_tokens**2 / 2

@@ -28,7 +28,7 @@ class Command(BaseCommand):
         if view and view not in (names := [each.name for each in lab.views]):
             raise CommandError(f"{slug} has no view called {view}; it has {', '.join(names)}.")
         chosen = lab.view(view)
-        values = dict(pair_of(text) for text in given)
+        values = chosen.gathered(dict(pair_of(text) for text in given))
         if unknown := set(values) - set(chosen.form.base_fields):
             has = ", ".join(chosen.form.base_fields)
             raise CommandError(f"{slug} has no input called {', '.join(sorted(unknown))}; it has {has}.")
