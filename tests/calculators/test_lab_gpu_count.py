@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from calculators.labs import LABS
 from calculators.labs.base import View
-from calculators.labs.gpu_count import CARDS, WHOLE
+from calculators.labs.gpu_count import WHOLE
 from calculators.models.base import Refusal
+from calculators.models.catalogue import GPUS
 from calculators.models.latency_dashboard import CAUSES
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Path, Text
 
@@ -157,8 +158,8 @@ def test_a_preset_shows_what_its_note_claims(view: View, name: str, holds):
 @ANY_SIZE
 @given(
     users=st.integers(1, 2_000_000), prompt_tokens=st.integers(1, 20_000), hit_percent=st.integers(0, 100),
-    output_tokens=st.integers(1, 8_000), ms_per_token=st.integers(5, 200), model=st.sampled_from([m for m, _ in WHOLE]),
-    gpu=st.sampled_from([card for card, _ in CARDS]), gpus_per_replica=st.sampled_from((1, 2, 4, 8)),
+    output_tokens=st.integers(1, 8_000), ms_per_token=st.integers(5, 200), model=st.sampled_from(list(WHOLE)),
+    gpu=st.sampled_from(list(GPUS)), gpus_per_replica=st.sampled_from((1, 2, 4, 8)),
     busy_share=st.floats(0.2, 1), said=st.none() | st.floats(0.01, 1e6),
 )
 def test_every_size_is_drawn_inside_its_picture(said: float | None, **values: object):
