@@ -83,7 +83,7 @@ def test_every_lookup_is_drawn_inside_its_picture(made: list, block_size: int, o
     text = ",".join(f"q{n}:{length}/{out}" + (f"=q{n - 1}:{shared}" if n and like else "")
                     for n, (length, out, like, shared) in enumerate(made))
     shown = LOOKUP.show(LOOKUP.bind({"requests": text, "block_size": block_size, "in_one_step": once,
-                                     "usable_blocks": 4_096}), str(step))
+                                     "usable_blocks": 2_048}), str(step))
     if shown is None:  # more than the pool holds
         return
     made = LOOKUP.drawn(shown).picture
