@@ -85,18 +85,22 @@ def paste(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("calculators:lab_page", slug)
     given = request.POST.dict()
-    view, text = lab.view(given.get("view")), given.pop("pasted", "")
-    if view.paste is None:
-        raise Http404(f"Nothing can be pasted into {slug}.")
-    pasted = view.paste.read(text[:LONGEST_PASTE])
+    view, text, name = lab.view(given.get("view")), given.pop("pasted", ""), given.pop("paste", "")
+    taken = next((each for each in view.pastes if each.name == name), None)
+    if taken is None:
+        raise Http404(f"Nothing of that kind can be pasted into {slug}.")
+    pasted = taken.read(text[:LONGEST_PASTE])
     faults = list(pasted.faults)
     if len(text) > LONGEST_PASTE:
         faults.append(f"Only the first {LONGEST_PASTE:,} characters were read.")
     given |= {name: "" if value is None else str(value) for name, value in pasted.values.items()}
+    refused = view.bind(given).errors
+    faults += [sentence for name in pasted.values if name in refused for sentence in refused[name]]
     if not faults:
         values = {name: given[name] for name in view.form.base_fields if name in given}
         return redirect(lab.address(view, values))
-    context = {"lab": lab, "stage": stage_of(lab, given), "pasted": text[:LONGEST_PASTE], "paste_faults": faults}
+    context = {"lab": lab, "stage": stage_of(lab, given), "pasted": text[:LONGEST_PASTE], "paste_faults": faults,
+               "pasted_into": name}
     return render(request, "calculators/lab.html", context)
 
 

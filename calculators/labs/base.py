@@ -10,7 +10,8 @@ from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.urls import reverse
 
-from calculators.labs.row_field import RowField
+from calculators.labs.row_field import ModelField, RowField
+from calculators.models import hf_config
 from calculators.models.base import Refusal
 from calculators.pictures import Drawing
 
@@ -42,13 +43,20 @@ class Paste:
     """A text that a view takes in place of knobs: what to paste, an example, and how it is read.
 
     `read` gives `values` of the form's fields (None empties one) and `faults`, a sentence for each line that can't be
-    read. The text is reduced to knobs and kept nowhere.
+    read. The text is reduced to knobs and kept nowhere. `name` tells the texts of one view apart.
     """
 
     label: str
     note: str
     example: str
     read: Callable[[str], Any]
+    name: str = ""
+
+
+MODEL_PASTE = Paste(
+    "From a config.json", "Paste the file that lies beside a model’s weights; the model is taken from it. It is read "
+    "once and kept nowhere.", '{"architectures": ["LlamaForCausalLM"], …}', hf_config.read, "config",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +150,12 @@ class View:
     aside: str = ""
     gist: Callable[[Shown], Gist | None] = lambda shown: None
     paste: Paste | None = None
+
+    @cached_property
+    def pastes(self) -> tuple[Paste, ...]:
+        """The texts it takes in place of knobs: its own, and a config.json where it asks for a model."""
+        models = any(isinstance(field, ModelField) for field in self.form.base_fields.values())
+        return (*((self.paste,) if self.paste else ()), *((MODEL_PASTE,) if models else ()))
 
     @cached_property
     def starts(self) -> dict[str, str]:

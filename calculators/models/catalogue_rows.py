@@ -326,8 +326,9 @@ class Rows(dict[str, Row], Generic[Row]):
 
     def described(self, row: Row) -> str:
         """The text of a row that is all one's own."""
+        unsaid = {field.name: field.default for field in fields(row)}
         return joined(OWN, {part.name: part.write(getattr(row, part.name)) for part in self.parts
-                            if getattr(row, part.name)})
+                            if getattr(row, part.name) != unsaid[part.name]})
 
 
 def split(text: str) -> tuple[str, dict[str, str]]:
