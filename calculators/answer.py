@@ -25,8 +25,8 @@ def answer(view: View, given: Mapping[str, Any], step: str | None = None) -> dic
 
 
 def plain_data(value: Any, without: tuple[str, ...] = ()) -> Any:
-    """Dataclasses as mappings of their fields and properties, tuples as lists, bytes in hexadecimal; the rest stays."""
-    if is_dataclass(value):
+    """Records as mappings of their fields and properties, tuples as lists, bytes in hexadecimal; the rest stays."""
+    if is_record(value):
         return {name: plain_data(getattr(value, name), without) for name in names_of(value) if name not in without}
     if isinstance(value, Mapping):
         return {str(key): plain_data(item, without) for key, item in value.items()}
@@ -37,10 +37,15 @@ def plain_data(value: Any, without: tuple[str, ...] = ()) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def is_record(value: Any) -> bool:
+    """Whether it is a dataclass or a named tuple."""
+    return is_dataclass(value) or hasattr(value, "_fields")
+
+
 def names_of(value: Any) -> list[str]:
-    """What a dataclass can be asked for by name: its fields, then its properties."""
-    computed = [name for name, item in vars(type(value)).items() if isinstance(item, property)]
-    return [field.name for field in fields(value)] + computed
+    """What a record can be asked for by name: its fields, less those that its repr leaves out, then its properties."""
+    stored = [field.name for field in fields(value) if field.repr] if is_dataclass(value) else list(value._fields)
+    return stored + [name for name, item in vars(type(value)).items() if isinstance(item, property)]
 
 
 def in_lines(result: Any) -> Iterable[str]:

@@ -5,13 +5,17 @@ tokens before them, and the cache salt. Blocks of equal identity are not merged:
 Source: vLLM 0.33.0, vllm/v1/core/kv_cache_manager.py, block_pool.py, single_type_kv_cache_manager.py.
 """
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One block: `index` is its place (from 1) in the sequence of `owner`, whose content it is, or was when freed."""
+class Block(NamedTuple):
+    """One block: `index` is its place (from 1) in the sequence of `owner`, whose content it is, or was when freed.
+
+    A sequence fills its blocks token by token, and nobody writes that down until it gives them back: `filled` is of
+    that moment, and `filled_by` tells it of a block in use.
+    """
 
     id: int
     holders: tuple[str, ...] = ()
@@ -29,6 +33,17 @@ class Block:
     def label(self) -> str:
         """Owner and place, "C9"; empty for a block that was never handed out."""
         return f"{self.owner}{self.index}" if self.owner else ""
+
+    def filled_by(self, computed: Mapping[str, int], block_size: int) -> "Block":
+        """The block with its fill: it holds what its owner, while it still has the block, has computed there."""
+        if self.owner not in self.holders or self.owner not in computed:
+            return self
+        return self._replace(filled=self.filled_to(computed[self.owner], block_size))
+
+    def filled_to(self, computed: int, block_size: int) -> int:
+        """How many of its owner's computed tokens lie in the block."""
+        before = (self.index - 1) * block_size
+        return block_size if computed >= before + block_size else max(computed - before, 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -76,54 +91,47 @@ class KvCache:
         return hits
 
     def allocate(
-        self, sequence: KvSequence, num_tokens: int, hits: Sequence[int] = (), *, lookahead: int = 0,
+        self, sequence: KvSequence, num_tokens: int, hits: Sequence[int] = (), lookahead: int = 0, *,
         whole_sequence_must_fit: bool = False, keep_free: int = 0,
-    ) -> list[int] | None:
+    ) -> tuple[int, ...] | None:
         """Give the sequence room for `num_tokens` more after its hits: the new block ids, or None if they don't fit.
 
         Blocks that are full after this step get their prefix-cache entry now, before the model has run, so that a
         request admitted later in the same step can hit them. Draft tokens are unverified and don't count.
         """
         held = len(sequence.blocks) + len(hits)
-        idle_hits = sum(not self.blocks[id].holders for id in hits)  # free now, and about to leave the free queue
-
-        def missing(tokens: int) -> int:
-            return max(self._blocks_for(min(tokens, self.max_model_len)) - held, 0)
-
-        room = self.free_blocks - idle_hits - keep_free
-        if whole_sequence_must_fit and missing(len(sequence.tokens)) > room:
-            return None
         after = sequence.computed + len(hits) * self.block_size + num_tokens
-        if (needed := missing(after + lookahead)) > room:
-            return None
-        for id in hits:
-            self._hold(id, sequence)
-        new = [self._hand_out(sequence) for _ in range(needed)]
-        sequence.entered = max(sequence.entered, len(hits))
-        self.enter(sequence, min(after, len(sequence.tokens)))
+        new: tuple[int, ...] = ()
+        if hits or after + lookahead > held * self.block_size:
+            idle_hits = sum(not self.blocks[id].holders for id in hits)  # free now, and about to leave the free queue
+            room = self.free_blocks - idle_hits - keep_free
+            needed = self._blocks_for(after + lookahead) - held
+            whole = self._blocks_for(len(sequence.tokens)) - held if whole_sequence_must_fit else 0
+            if max(needed, whole, 0) > room:
+                return None
+            for id in hits:
+                self._hold(id, sequence)
+            new = tuple([self._hand_out(sequence) for _ in range(needed)])
+            sequence.entered = max(sequence.entered, len(hits))
+        if after >= (sequence.entered + 1) * self.block_size:
+            self.enter(sequence, after)
         return new
 
     def enter(self, sequence: KvSequence, known_tokens: int) -> None:
         """Give a prefix-cache entry to each block that is full with the first `known_tokens` tokens."""
-        if not self.caching:
+        full = min(known_tokens, len(sequence.tokens)) // self.block_size
+        if full <= sequence.entered or not self.caching:
             return
-        identities = self._identities(sequence)[: known_tokens // self.block_size]
-        for place in range(sequence.entered, len(identities)):
+        identities = self._identities(sequence)
+        for place in range(sequence.entered, full):
             id, identity = sequence.blocks[place], identities[place]
-            self.blocks[id] = replace(self.blocks[id], identity=identity)
+            block = self.blocks[id]
+            self.blocks[id] = Block(id, block.holders, block.owner, block.index, block.filled, identity)
             self.entries.setdefault(identity, {})[id] = None
-        sequence.entered = max(sequence.entered, len(identities))
-
-    def fill(self, sequence: KvSequence, since: int) -> None:
-        """Write down how many computed tokens each block holds, from token `since` on."""
-        for place in range(since // self.block_size, len(sequence.blocks)):
-            filled = min(max(sequence.computed - place * self.block_size, 0), self.block_size)
-            block = self.blocks[sequence.blocks[place]]
-            if block.filled != filled:
-                self.blocks[block.id] = replace(block, filled=filled)
+        sequence.entered = full
 
     def free(self, sequence: KvSequence) -> None:
-        """Take all blocks from the sequence, tail first.
+        """Take all blocks from the sequence, tail first, and write down how far each was filled.
 
         Those without an entry can never be hit: they go to the front of the free queue. Those with one go to the
         back, so that entries are lost in LRU order and the tail of a sequence before its head.
@@ -131,8 +139,9 @@ class KvCache:
         first, last = [], []
         for id in reversed(sequence.blocks):
             block = self.blocks[id]
-            holders = tuple(holder for holder in block.holders if holder != sequence.id)
-            self.blocks[id] = replace(block, holders=holders)
+            filled = block.filled_to(sequence.computed, self.block_size)
+            holders = () if len(block.holders) == 1 else tuple(h for h in block.holders if h != sequence.id)
+            self.blocks[id] = Block(id, holders, block.owner, block.index, filled, block.identity)
             if not holders:
                 (last if block.cached else first).append(id)
         for id in reversed(first):
@@ -140,6 +149,24 @@ class KvCache:
             self.queue.move_to_end(id, last=False)
         self.queue.update(dict.fromkeys(last))
         sequence.blocks, sequence.entered = [], 0
+
+    def fork(self, parent: KvSequence, id: str) -> KvSequence:
+        """A second sequence over the same blocks: the table is copied and each block counted up, no bytes move."""
+        child = KvSequence(id, list(parent.tokens), parent.salt, parent.computed)
+        for block in parent.blocks:
+            self._hold(block, child)
+        return child
+
+    def own_last_block(self, sequence: KvSequence) -> bool:
+        """Copy on write: replace the sequence's last block by a copy if others hold it too, and say whether."""
+        last = self.blocks[sequence.blocks[-1]]
+        if len(last.holders) == 1:
+            return False
+        holders = tuple(holder for holder in last.holders if holder != sequence.id)
+        self.blocks[last.id] = last._replace(holders=holders)
+        sequence.blocks.pop()
+        self._hand_out(sequence)
+        return True
 
     def unreachable(self) -> list[int]:
         """The blocks with an entry that no lookup finds, because a block before them in their sequence has none."""
@@ -150,12 +177,13 @@ class KvCache:
         return [block.id for block in self.blocks.values() if block.cached and block.identity not in found]
 
     def _blocks_for(self, tokens: int) -> int:
-        return -(-tokens // self.block_size)  # round up: the last block is part empty
+        return -(-min(tokens, self.max_model_len) // self.block_size)  # round up: the last block is part empty
 
     def _hold(self, id: int, sequence: KvSequence) -> None:
         self.queue.pop(id, None)
         sequence.blocks.append(id)
-        self.blocks[id] = replace(self.blocks[id], holders=(*self.blocks[id].holders, sequence.id))
+        block = self.blocks[id]
+        self.blocks[id] = block._replace(holders=(*block.holders, sequence.id))
 
     def _hand_out(self, sequence: KvSequence) -> int:
         """Give the next free block to the sequence; only now does it lose the entry it had."""

@@ -2,8 +2,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from typing import Any, NamedTuple
 
 from calculators.models.base import Refusal
 from calculators.models.kv_cache import Block
@@ -89,16 +90,16 @@ def with_token_ids(requests: tuple[Request, ...], shared_prefix_tokens: int) -> 
     shared = range(-1, -shared_prefix_tokens - 1, -1)
     made, next_id = [], -shared_prefix_tokens - 1
     for request in requests:
-        head = tuple(shared[: request.prompt_tokens]) if request.shares_prefix else ()
-        own = request.prompt_tokens - len(head)
-        ids = head + tuple(range(next_id, next_id - own, -1))
-        made.append(request if request.prompt_token_ids else replace(request, prompt_token_ids=ids))
-        next_id -= own
+        head = shared[: request.prompt_tokens] if request.shares_prefix else ()
+        end = next_id - request.prompt_tokens + len(head)
+        if not request.prompt_token_ids:
+            request = replace(request, prompt_token_ids=tuple(head) + tuple(range(next_id, end, -1)))
+        made.append(request)
+        next_id = end
     return tuple(made)
 
 
-@dataclass(frozen=True, slots=True)
-class Alloc:
+class Alloc(NamedTuple):
     """One call of the block allocator, failed ones too; `source` is the list served, "running" or "waiting"."""
 
     id: str
@@ -125,7 +126,10 @@ class AfterSchedule:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """The state at the end of a step; `computed` and `tokens` are of every live request, waiting ones too."""
+    """The state at the end of a step; `computed` and `tokens` are of every live request, waiting ones too.
+
+    `blocks` are as they were last written down, none for a pool too large to list; `pool` says how full each is.
+    """
 
     running: tuple[str, ...]
     waiting: tuple[str, ...]
@@ -134,27 +138,32 @@ class After:
     free: int
     used: int
     free_queue: tuple[int, ...]
-    cached: tuple[int, ...]
     placeholders: dict[str, int]
+    block_size: int = field(repr=False)
+    blocks: tuple[Block, ...] = field(repr=False)
+
+    @property
+    def cached(self) -> tuple[int, ...]:
+        """The blocks that have a prefix-cache entry."""
+        return tuple(block.id for block in self.blocks if block.cached)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One engine step.
 
-    `tokens` is its map {request: tokens} in serving order; `needs` what each of them asked for before any cut, and
-    `computed_before` what it had computed by then, a prefix hit included. `looked_up` is the length of each lookup of
-    an admitted request, `states` where every request ends up. `running_stop` is why the running pass ended: all_served,
-    budget or self_preempted; `waiting_stop` why the waiting pass did. `processed_step` is the step whose output came
-    in (with async scheduling the one before, or None).
+    `tokens` is its map {request: tokens} in serving order, `cut` what those asked for that got less.
+    `looked_up` is the length of each lookup of an admitted request, `states` where every request ends up.
+    `running_stop` is why the running pass ended: all_served, budget or self_preempted; `waiting_stop` why the waiting
+    pass did. `processed_step` is the step whose output came in (with async scheduling the one before, or None).
+    `allocated` are the parts of each `alloc`.
     """
 
     step: int
     aborted: tuple[str, ...]
     arrived: tuple[str, ...]
     tokens: dict[str, int]
-    needs: dict[str, int]
-    computed_before: dict[str, int]
+    cut: dict[str, int] = field(repr=False)
     new: tuple[str, ...]
     resumed: tuple[str, ...]
     preempted: tuple[str, ...]
@@ -162,7 +171,7 @@ class Step:
     looked_up: dict[str, int]
     running_stop: str
     waiting_stop: str
-    alloc: tuple[Alloc, ...]
+    allocated: tuple[tuple[Any, ...], ...] = field(repr=False)
     evicted: tuple[int, ...]
     scheduled_drafts: dict[str, int]
     after_schedule: AfterSchedule
@@ -172,13 +181,33 @@ class Step:
     finished: tuple[str, ...]
     drafts: dict[str, int]
     after: After
-    pool: tuple[Block, ...]
     states: dict[str, str]
     not_called: bool
 
     @property
+    def needs(self) -> dict[str, int]:
+        """What each request of the map asked for before any cut."""
+        return self.tokens | self.cut
+
+    @property
+    def computed_before(self) -> dict[str, int]:
+        """What each request of the map had computed before the step, a prefix hit included."""
+        return {id: self.after_schedule.computed[id] - tokens for id, tokens in self.tokens.items()}
+
+    @property
     def scheduled(self) -> tuple[tuple[str, int], ...]:
         return tuple(self.tokens.items())
+
+    @property
+    def alloc(self) -> tuple[Alloc, ...]:
+        """Every call of the block allocator."""
+        return tuple(Alloc(*call) for call in self.allocated)
+
+    @property
+    def pool(self) -> tuple[Block, ...]:
+        """Every block at the end of the step."""
+        after = self.after
+        return tuple(block.filled_by(after.computed, after.block_size) for block in after.blocks)
 
     @property
     def total_scheduled(self) -> int:

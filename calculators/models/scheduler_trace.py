@@ -8,6 +8,10 @@ from calculators.models.scheduler import Knobs, Request, Scheduler, Step
 
 Json = Any
 MISSING = "no such field"
+STATES = {
+    "after_schedule": ("running", "waiting", "computed", "blocks", "free"),
+    "after": ("running", "waiting", "computed", "tokens", "free", "used", "free_queue", "cached"),
+}
 
 
 def recognise(document: Json) -> bool:
@@ -67,12 +71,12 @@ def recorded_form(step: Step, knobs: Knobs) -> dict[str, Json]:
         for name in ("step", "arrived", "scheduled", "total_scheduled", "new", "resumed", "preempted", "prefix_hit",
                      "waiting_stop", "evicted", "sampled", "finished")
     }
-    form["alloc"] = [tuple(getattr(call, f.name) for f in fields(call)) for call in step.alloc]
-    for name in ("after_schedule", "after"):
+    form["alloc"] = step.alloc
+    for name, parts in STATES.items():
         state = getattr(step, name)
-        form[name] = {f.name: getattr(state, f.name) for f in fields(state)}
-        if not knobs.async_scheduling:
-            del form[name]["placeholders"]
+        form[name] = {part: getattr(state, part) for part in parts}
+        if knobs.async_scheduling:
+            form[name]["placeholders"] = state.placeholders
     if step.aborted:
         form["aborted"] = step.aborted
     if knobs.num_speculative_tokens:

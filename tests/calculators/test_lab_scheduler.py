@@ -171,6 +171,11 @@ def test_the_json_gives_a_step_whole_only_when_asked(client: Client) -> None:
     assert answer["result"]["steps"][7]["tokens"] == {"A": 1, "D": 12, "E": 8, "F": 11}
     assert "pool" not in answer["result"]["steps"][7] and len(answer["step"]["pool"]) == 19
     assert (answer["result"]["tokens_computed"], answer["result"]["first_hit_tokens"]) == (206, 40)
+    assert answer["step"]["alloc"][0] == {
+        "id": "A", "source": "running", "tokens": 1, "hit_tokens": 0, "ok": True, "free_before": 15, "free_after": 15,
+        "new_blocks": [],
+    }
+    assert {"allocated", "cut"}.isdisjoint(answer["step"]) and answer["step"]["needs"]["F"] == 30
 
 
 @pytest.mark.parametrize("query", [
