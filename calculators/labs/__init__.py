@@ -3,6 +3,7 @@ from calculators.labs import (
     acceptance,
     attention_backends,
     batch_ceilings,
+    config_diff,
     cuda_graphs,
     detokenizer,
     engine_loop,
@@ -29,5 +30,5 @@ LABS: dict[str, Lab] = {
     for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
                 recompute_or_move.LAB, kv_size.LAB, prefix_cache.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB,
                 sampling.LAB, ngram.LAB, acceptance.LAB, speculation.LAB, lora.LAB, cuda_graphs.LAB,
-                attention_backends.LAB, roofline.LAB, wide_ep.LAB, epp.LAB)
+                attention_backends.LAB, roofline.LAB, config_diff.LAB, wide_ep.LAB, epp.LAB)
 }
