@@ -238,7 +238,7 @@ def knob_of(view: View, form: forms.Form, name: str, off: bool) -> Knob:
     value = str(form.data.get(name, ""))
     if isinstance(field, forms.IntegerField) and value.isascii() and value.isdigit() and len(value) < 20:
         value = f"{int(value):,}"
-    if isinstance(field.widget, forms.Textarea):
+    if isinstance(field.widget, forms.Textarea) and field.strip:  # where it is not stripped, spaces count
         value = re.sub(r",(?=\S)", ", ", value)  # so that a long list breaks between its parts
     choices = tuple((str(key), str(label)) for key, label in getattr(field, "choices", ()))
     numbers, row = (), ""

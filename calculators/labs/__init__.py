@@ -9,6 +9,7 @@ from calculators.labs import (
     engine_loop,
     epp,
     gpu_count,
+    grammar,
     kv_size,
     leak_rate,
     lora,
@@ -29,6 +30,6 @@ LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
                 recompute_or_move.LAB, kv_size.LAB, prefix_cache.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB,
-                sampling.LAB, ngram.LAB, acceptance.LAB, speculation.LAB, lora.LAB, cuda_graphs.LAB,
+                sampling.LAB, ngram.LAB, acceptance.LAB, grammar.LAB, speculation.LAB, lora.LAB, cuda_graphs.LAB,
                 attention_backends.LAB, roofline.LAB, config_diff.LAB, wide_ep.LAB, epp.LAB)
 }
