@@ -7,12 +7,13 @@ from django import forms
 from calculators.labs import lora_picture
 from calculators.labs.base import Ask, Expected, Group, Lab, Preset, View
 from calculators.labs.read_field import ReadField
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models import lora, lora_steps
-from calculators.models.catalogue import FULL, GPUS, MODELS
+from calculators.models.catalogue import FULL, MODELS
 from calculators.models.lora import ARRIVALS, BUSY, RANKS, SPREAD, TOGETHER
 
 # Experts and latents take adapters of other shapes.
-DENSE = [(slug, model.name) for slug, model in MODELS.items() if set(model.pattern) == {FULL} and not model.experts]
+DENSE = MODELS.only(lambda model: set(model.pattern) == {FULL} and not model.experts)
 ONE_KEEPS_COMING = "A:6,B:3,C:3,A:6@2,A:6@5,A:6@9,B:3@10"
 
 
@@ -45,8 +46,8 @@ class TenantsForm(forms.Form):
     launch_us = forms.FloatField(
         label="launches, each", min_value=0, max_value=10_000, initial=0, help_text="a distinct adapter; measure it",
     )
-    model = forms.ChoiceField(choices=DENSE, initial="llama-3.1-8b")
-    gpu = forms.ChoiceField(label="GPU", choices=[(slug, gpu.name) for slug, gpu in GPUS.items()], initial="h100")
+    model = ModelField(DENSE, initial="llama-3.1-8b")
+    gpu = GpuField(label="GPU", initial="h100")
     bandwidth_share = forms.FloatField(label="of the bandwidth", min_value=0.05, max_value=1, initial=0.8)
     tb_per_s = forms.FloatField(
         label="bandwidth", min_value=0.01, max_value=100, required=False, help_text="empty: the GPU’s",

@@ -38,7 +38,7 @@ class RowField(forms.ChoiceField):
 
     def clean(self, value: Any) -> str:
         text = super().clean(value)
-        return self.rows.shortest(text) if text else text
+        return text if not text or text in dict(self.choices) else self.rows.shortest(text)
 
     def refuse(self, row: Any) -> None:
         """Raise ValidationError for a row that the lab can't follow."""
@@ -55,7 +55,7 @@ class ModelField(RowField):
     rows = MODELS
 
     def refuse(self, row: Model) -> None:
-        listed = [self.rows[slug] for slug, _ in self.choices]
+        listed = [self.rows[slug] for slug, _ in self.choices if slug in self.rows]
         followed = kinds_in(listed)
         if beyond := [kind for kind in KEEPS if kind in set(row.pattern) - followed]:
             here = " or ".join(says for kind, says in KEEPS.items() if kind in followed)

@@ -7,14 +7,14 @@ from django import forms
 from calculators.labs import draft_rows_picture, speculation_picture
 from calculators.labs.base import Ask, Expected, Group, Lab, Preset, View
 from calculators.labs.read_field import ReadField
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models import draft_length, draft_rows, speculation
 from calculators.models.base import Refusal
 from calculators.models.catalogue import FULL, GPUS, MODELS
 from calculators.models.draft_length import MOST_DRAFTS, PARALLEL, SEQUENTIAL
 from calculators.models.scheduler import format_requests, parse_requests
 
-CARDS = [(slug, gpu.name) for slug, gpu in GPUS.items()]
-DENSE = [(slug, model.name) for slug, model in MODELS.items() if set(model.pattern) == {FULL} and not model.experts]
+DENSE = MODELS.only(lambda model: set(model.pattern) == {FULL} and not model.experts)
 DRAFTERS = [(SEQUENTIAL, "one after another"), (PARALLEL, "all at once")]
 SHARE = {"min_value": 0.05, "max_value": 1}
 FOUR = "A:12/16@0,B:8/12@0,C:16/20@0,D:6/16@0"
@@ -56,8 +56,8 @@ class BatchForm(forms.Form):
     acceptance = acceptance_field(0.7)
     draft_cost_percent = cost_field()
     drafter = forms.ChoiceField(label="drafts come", choices=DRAFTERS, initial=SEQUENTIAL)
-    model = forms.ChoiceField(choices=DENSE, initial="llama-3.1-8b")
-    gpu = forms.ChoiceField(label="GPU", choices=CARDS, initial="h100")
+    model = ModelField(DENSE, initial="llama-3.1-8b")
+    gpu = GpuField(label="GPU", initial="h100")
     context_tokens = forms.IntegerField(label="context", min_value=0, max_value=2_000_000, initial=512)
     batch = forms.IntegerField(label="a batch", min_value=1, max_value=65_536, initial=8)
     large_batch = forms.IntegerField(label="a larger one", min_value=1, max_value=65_536, initial=256)

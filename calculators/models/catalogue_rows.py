@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from calculators.models.base import Refusal
 
 FULL, SLIDING, CHUNKED_LOCAL, MLA, LINEAR = "full", "sliding", "chunked_local", "mla", "linear"
+KINDS = {FULL: "full", SLIDING: "sliding", CHUNKED_LOCAL: "chunked", MLA: "latent"}  # in words
 BF16, FP8, INT4, NVFP4, NATIVE = "bf16", "fp8", "int4", "nvfp4", "native"
 
 # Bits that a weight of a linear layer takes with its scales: int4 has a 16-bit scale and a 4-bit zero point for each
@@ -141,7 +142,7 @@ class Part(NamedTuple):
     @property
     def legend(self) -> str:
         """What the letters stand for: "f full, s sliding"."""
-        return ", ".join(f"{letter} {word.replace('_', ' ')}" for letter, word in self.letters.items())
+        return ", ".join(f"{letter} {KINDS[word]}" for letter, word in self.letters.items())
 
     @property
     def takes(self) -> str:
