@@ -11,6 +11,7 @@ from calculators.labs import (
     gpu_count,
     grammar,
     kv_size,
+    kv_transfer,
     leak_rate,
     lora,
     memory_ledger,
@@ -31,5 +32,6 @@ LABS: dict[str, Lab] = {
     for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
                 recompute_or_move.LAB, kv_size.LAB, prefix_cache.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB,
                 sampling.LAB, ngram.LAB, acceptance.LAB, grammar.LAB, speculation.LAB, lora.LAB, cuda_graphs.LAB,
-                attention_backends.LAB, roofline.LAB, config_diff.LAB, wide_ep.LAB, epp.LAB)
+                attention_backends.LAB, roofline.LAB, config_diff.LAB, wide_ep.LAB, kv_transfer.LAB,
+                epp.LAB)
 }
