@@ -3,6 +3,7 @@ from calculators.labs import (
     acceptance,
     attention_backends,
     batch_ceilings,
+    beam_blocks,
     config_diff,
     cuda_graphs,
     detokenizer,
@@ -30,7 +31,8 @@ from calculators.labs.base import Lab
 LABS: dict[str, Lab] = {
     lab.slug: lab
     for lab in (engine_loop.LAB, detokenizer.LAB, scheduler.LAB, prefill_interference.LAB, batch_ceilings.LAB,
-                recompute_or_move.LAB, kv_size.LAB, prefix_cache.LAB, gpu_count.LAB, memory_ledger.LAB, leak_rate.LAB,
+                recompute_or_move.LAB, kv_size.LAB, prefix_cache.LAB, beam_blocks.LAB, gpu_count.LAB,
+                memory_ledger.LAB, leak_rate.LAB,
                 sampling.LAB, ngram.LAB, acceptance.LAB, grammar.LAB, speculation.LAB, lora.LAB, cuda_graphs.LAB,
                 attention_backends.LAB, roofline.LAB, config_diff.LAB, wide_ep.LAB, kv_transfer.LAB,
                 epp.LAB)
