@@ -57,6 +57,11 @@ class ExpertsForm(forms.Form):
         label="redundant experts", min_value=0, max_value=512, initial=8, help_text="vLLM’s default is 0",
     )
     decodes = decodes_field()
+    nodes = forms.IntegerField(min_value=1, max_value=64, initial=1)
+    expert_groups = forms.IntegerField(
+        label="groups of experts", min_value=1, max_value=256, initial=1,
+        help_text="where nodes divide them, a group’s copies stay within a node",
+    )
     expert_loads = ReadField(
         read=hot_experts.parse_loads, write=hot_experts.format_loads, max_length=2_000, initial=hot_experts.SIXTEEN,
         help_text="tokens by expert in a window; 60*4 is four experts with 60",
@@ -129,8 +134,18 @@ class WidthForm(forms.Form):
     other_memory_gb = forms.FloatField(
         label="other memory", min_value=0, max_value=100, initial=8.8, help_text="activations, graphs, libraries",
     )
+    expert_weights_gb = forms.FloatField(
+        label="all experts", min_value=1, max_value=100_000, required=False, help_text="empty: DeepSeek-V3’s 653.9",
+    )
+    other_weights_gb = forms.FloatField(
+        label="all other weights", min_value=0, max_value=10_000, required=False, help_text="empty: its 19.1",
+    )
+    kv_bytes_per_token = forms.IntegerField(
+        label="KV a token", min_value=64, max_value=10_000_000, required=False, help_text="empty: its 70,272",
+    )
 
-    units = {"ep_ranks": "ranks", "other_memory_gb": "GB"}
+    units = {"ep_ranks": "ranks", "other_memory_gb": "GB", "expert_weights_gb": "GB", "other_weights_gb": "GB",
+             "kv_bytes_per_token": "B"}
 
 
 def lockstep_summary(inputs: Mapping[str, Any]) -> str:
@@ -201,6 +216,10 @@ EXPERTS = (
     Preset("EPLB’s own example", {
         "expert_loads": "90,132,40,61,104,165,39,4,73,56,183,86", "num_redundant_experts": 4,
     }, "Layer 0 of the published README: twelve experts in sixteen slots."),
+    Preset("the same, two nodes", {
+        "expert_loads": "90,132,40,61,104,165,39,4,73,56,183,86", "num_redundant_experts": 4, "nodes": 2,
+        "expert_groups": 4,
+    }, "As published: copies stay within a node, which balances less and spares the network."),
     Preset("256 experts, EP32", {
         "expert_loads": ",".join(str(round(10_000 / (7 * n % 256 + 1) ** 0.5)) for n in range(256)), "ranks": 32,
         "num_redundant_experts": 32,
@@ -250,7 +269,7 @@ LAB = Lab(
         View(
             "experts", ExpertsForm, hot_experts.solve, title="Hot experts", picture=wide_ep_experts_picture.picture,
             summary=experts_summary, tell=tell, presets=EXPERTS,
-            ask=Ask(figure="balancedness", label="balancedness after"), groups=(Group("Experts", ("expert_loads",)),),
+            ask=Ask(figure="balancedness", label="balancedness after"), groups=(Group("Experts", ("expert_loads",)), Group("Nodes", ("nodes", "expert_groups"), folded=True)),
             fragment="calculators/labs/_wide_ep_experts.html",
         ),
         View(
@@ -276,6 +295,8 @@ LAB = Lab(
             "width", WidthForm, ep_width.solve, title="How wide", picture=wide_ep_pictures.width_of_group,
             summary=width_summary, tell=tell, presets=WIDTH,
             ask=Ask(figure="kv_tokens", label="KV of the group", unit="tokens"),
+            groups=(Group("Another model", ("expert_weights_gb", "other_weights_gb", "kv_bytes_per_token"),
+                          folded=True),),
             fragment="calculators/labs/_wide_ep_width.html",
         ),
     ),

@@ -301,6 +301,14 @@ def test_twice_the_blast_radius_gives_a_tenth_more_kv_a_gpu():
     assert round(sizes[64] / sizes[32], 2) == 1.11
 
 
+def test_another_model_is_sized_by_its_own_weights_and_latent():
+    result = ep_width.solve(ep_ranks=8, expert_weights_gb=90, other_weights_gb=4, kv_bytes_per_token=100_000)
+    assert result.at_hand.weights_gb == 15.25  # 4 + 90 / 8
+    budget = 0.92 * 139.8 * 2**30 / 1e9 - 8.8
+    assert result.kv_tokens == pytest.approx(8 * (budget - 15.25) * 1e9 / 100_000)
+    assert result.tensor_parallel.weights_gb == 11.75  # 94 / 8
+
+
 def test_what_does_not_fit_holds_nothing():
     result = ep_width.solve(ep_ranks=8, gpu="h100")
     assert result.kv_tokens == 0 and "does not fit" in result.finding
