@@ -75,6 +75,7 @@ def tell(result: ConfigDiff) -> Iterator[str]:
     yield from (result.verdict, result.cache_verdict)
     if result.moved_defaults:
         yield f"defaults that moved: {'; '.join(result.moved_defaults)}"
+    yield from result.also_moved
 
 
 def tell_picks(run: Picks) -> Iterator[str]:
@@ -124,8 +125,8 @@ DIFF = View(
     paste=Paste(
         "From two starts",
         "Paste both, one below the other: vLLM’s line “Initializing a V1 LLM engine … with config: …” with what else "
-        "the log says, vllm serve commands, flags, or name=value; --- between where it isn’t plain. They are read once "
-        "and kept nowhere.",
+        "the log says, vllm serve commands, flags, or name=value; a line of dashes parts them where nothing else does. "
+        "They are read once and kept nowhere.",
         "… Initializing a V1 LLM engine (v0.33.0) with config: …", config_diff.read_pasted,
     ),
 )
@@ -155,7 +156,7 @@ EVIDENCE = View(
 )
 
 LAB = Lab(
-    slug="config-diff", title="Two start-ups, side by side", topic="kernels", line="Same command, slower: what changed",
+    slug="config-diff", title="Two start-ups, side by side", topic="kernels", line="Same command, slower: why",
     fragment="calculators/labs/_parts.html", thumbnail=config_diff_picture.thumbnail,
     views=(DIFF, SUSPECTS, EVIDENCE),
     notes=("What differs is exact. Which way a change works and what it weighs are rules: they say what to test alone, "

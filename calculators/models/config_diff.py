@@ -7,6 +7,7 @@ from calculators.models import config_text
 from calculators.models.base import Refusal
 from calculators.models.config_keys import (
     ABSENT,
+    ALSO_MOVED,
     DEFAULTS,
     DEPENDS,
     HELPS,
@@ -24,6 +25,7 @@ from calculators.models.config_text import Setting, format_settings, plain, vers
 from calculators.models.serve_flags import BY_DEST
 
 LONGEST_SIDE = 1_500  # characters of one configuration in an address
+NEWEST_KNOWN = (0, 33)
 MOST_SAID = 12  # changes that the reader is asked about
 MEASURED = ("kv_tokens", "available_kv_gib", "graphs_gib")  # what came of a start, and can't be set
 NEVER_NEW = ("speculative_config", "kv_transfer_config")  # every release tells of these when they are used
@@ -62,7 +64,7 @@ class ConfigDiff:
     """Every change, the most suspect first; suspects are those that cost throughput, from the weight asked for on.
 
     `recompiled_by` are what moves the compile cache's key, `moved_defaults` the defaults that moved between the
-    releases.
+    releases, `also_moved` what depends on the GPU or a library besides.
     """
 
     before_version: str
@@ -75,6 +77,7 @@ class ConfigDiff:
     without_effect: int
     recompiled_by: tuple[str, ...]
     moved_defaults: tuple[str, ...]
+    also_moved: tuple[str, ...]
     finding: str
     verdict: str
     cache_verdict: str
@@ -125,6 +128,7 @@ def solve(*, before: tuple[Setting, ...], after: tuple[Setting, ...], least_weig
     suspects = tuple(each.name for each in changes if each.direction == HURTS and each.weight >= least_weight)
     counts = {direction: sum(each.direction == direction for each in changes) for direction in ORDER}
     versions = first.get(RELEASE, ""), second.get(RELEASE, "")
+    releases = tuple(filter(None, (version_of(first), version_of(second))))
     recompiled = tuple(each.name for each in changes if each.recompiles)
     recompiled = (RELEASE, *recompiled) if versions[0] != versions[1] else recompiled
     moved = tuple(f"{each.name}: {each.was} → {each.now}" for each in moved_between(first, second))
@@ -132,6 +136,7 @@ def solve(*, before: tuple[Setting, ...], after: tuple[Setting, ...], least_weig
         before_version=versions[0], after_version=versions[1], changes=tuple(changes), suspects=suspects,
         hurting=len(suspects), depending=counts[DEPENDS], helping=counts[HELPS], without_effect=counts[NOTHING],
         recompiled_by=recompiled, moved_defaults=moved,
+        also_moved=ALSO_MOVED if NEWEST_KNOWN in releases and min(releases) < NEWEST_KNOWN else (),
         finding=f"{len(changes):,} settings differ: {counts[HURTS]:,} can cost throughput, {counts[DEPENDS]:,} either "
                 f"way, {counts[HELPS]:,} help, {counts[NOTHING]:,} change nothing.",
         verdict=verdict(suspects, counts, first, second), cache_verdict=cache_verdict(recompiled),

@@ -266,6 +266,17 @@ class Moved:
         return self.was if version <= self.until else self.now if version >= self.since else None
 
 
+# What else is another by 0.33.0 than it was, by which release isn't known here; all of it goes by GPU or library.
+ALSO_MOVED: tuple[str, ...] = (
+    "max_num_batched_tokens and max_num_seqs go by three classes of GPU: 16,384 tokens from 160 GiB of memory on.",
+    "Graphs are captured up to 1,024 on data-centre Blackwell, 512 elsewhere.",
+    "VLLM_ATTENTION_BACKEND is gone: --attention-backend. Blackwell takes FlashInfer first, Hopper FlashAttention 3.",
+    "Compiled ahead of time where torch is 2.10 or newer: another start-up.",
+    "One API server for each data-parallel rank: logs and metrics change.",
+    "Blocks are hashed by SHA-256, and prefixes are cached without being asked.",
+    "No cascade attention any more: batches that share one long prefix.",
+)
+
 # Read in 0.33.0; the releases are those of the changes that moved them.
 DEFAULTS: tuple[Moved, ...] = (
     Moved("cudagraph_mode", "PIECEWISE", (0, 10), "FULL_AND_PIECEWISE", (0, 11)),

@@ -16,6 +16,7 @@ MOST_FAULTS = 12
 JOINED = 400  # lines that one mapping may stand on
 BACKSLASH = "\\"
 PAIR = re.compile(r"\s*-?\s*([A-Za-z_][A-Za-z0-9_.-]{0,80})\s*[=:]\s*(\S.*)?")
+THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(,\s?[0-9]{3})+")
 SEPARATOR = re.compile(r"\s*([-=*#_~])\1{2,}.{0,40}")
 LOGGED = re.compile(r"\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 ENGINE = re.compile(r"LLM engine \(v([0-9][^)]{0,60})\) with config: ?")
@@ -225,7 +226,8 @@ class Reader:
         for name, form in SAID.items():
             if found := form.search(line):
                 value = next(filter(None, found.groups()))
-                self.drafts[-1].settings.setdefault(name, {"enabled": "True", "disabled": "False"}.get(value, value))
+                value = {"enabled": "True", "disabled": "False"}.get(value, plain(value))
+                self.drafts[-1].settings.setdefault(name, value)
                 return True
         return bool(LOGGED.search(line))
 
@@ -304,7 +306,9 @@ def plain(text: str) -> str:
     text = SPELLED.get(text, text.removeprefix("torch."))
     if found := MEMBER.fullmatch(text):
         return found[1].lower()
-    text = " ".join(text.replace(";", ",").split())
+    if THOUSANDS.fullmatch(text):
+        return re.sub(r",\s*", "", text)
+    text = ", ".join(" ".join(part.split()) for part in text.replace(";", ",").split(","))
     return text if len(text) <= 2 * LONGEST_VALUE else f"{text[:LONGEST_VALUE]}… ({crc32(text.encode()):08x})"
 
 

@@ -102,6 +102,7 @@ def test_defaults_stand_for_what_a_release_does_not_tell() -> None:
                         "model_runner": "V1 → V2"}  # when reserving began is not known, so nothing is said of it
     assert all(each.by_default for each in result.changes)
     assert [moved.name for moved in DEFAULTS if moved.at((0, 33)) is None] == []
+    assert result.also_moved and not compare(NEW, SUFFIX).also_moved
 
 
 def test_a_paste_is_reduced_to_what_differs() -> None:

@@ -64,7 +64,7 @@ def test_other_lines_of_a_log_belong_to_the_start_they_stand_by() -> None:
            "INFO x [weights.py:1] Loading took 3 seconds\n"
            "INFO x [kv_cache_utils.py:1] GPU KV cache size: {} tokens\n")
     first, second = sides(log.replace("{}", "445,632") + log.replace("{}", "405,000"))
-    assert (first["kv_tokens"], second["kv_tokens"]) == ("445,632", "405,000")
+    assert (first["kv_tokens"], second["kv_tokens"]) == ("445632", "405000")
     assert (second["max_num_seqs"], second["max_num_batched_tokens"]) == ("64", "8192")
     assert (second["model_runner"], second["attention_backend"]) == ("V2", "FLASH_ATTN")
     assert read(log * 2).faults == ()
@@ -119,6 +119,7 @@ def test_a_broken_off_line_keeps_what_stands_before() -> None:
 @pytest.mark.parametrize(("text", "value"), [
     ("'auto'", "auto"), ("true", "True"), ("null", "None"), ("torch.bfloat16", "bfloat16"), ("[]", "[]"),
     ("<CUDAGraphMode.NONE: 0>", "NONE"), ("[1, 2, 3]", "[1 2 3]"), ("[8, 16, 24, 32]", "[8-32/8]"), ("a; b", "a, b"),
+    ("a,b", "a, b"), ("445,632", "445632"), ("445, 632", "445632"),
 ])
 def test_values_are_written_in_one_way(text: str, value: str) -> None:
     assert plain(text) == value
