@@ -9,21 +9,22 @@ from calculators.labs import kv_transfer_calls_picture as rows
 from calculators.labs import kv_transfer_picture as drawn
 from calculators.labs.base import Ask, Expected, Group, Lab, Preset, Shown, View
 from calculators.labs.kv_size_parts import Part
+from calculators.labs.row_field import GpuField, ModelField
 from calculators.models import connector_sides, kv_lease, kv_transfer, nixl_parts, nixl_pull, pd_ratio
-from calculators.models.kv_transfer import GPUS, MODELS
+from calculators.models.kv_transfer import MODELS
 
 POLICIES = [(nixl_pull.FAIL, "fail"), (nixl_pull.RECOMPUTE, "recompute")]
 WORDS = {"P": "P’s", "D": "D’s", "router": "the router", "network": "the network", "client": "the client"}
 HALVES = {"engine": "the engine’s", "store": "the store", "client": "the client"}
 
 
-def model_field() -> forms.ChoiceField:
+def model_field() -> ModelField:
     """A model whose layers are all of one kind, weights in bf16."""
-    return forms.ChoiceField(choices=[(slug, model.name) for slug, model in MODELS.items()], initial="llama-3.1-70b")
+    return ModelField(MODELS, initial="llama-3.1-70b")
 
 
-def gpu_field() -> forms.ChoiceField:
-    return forms.ChoiceField(label="GPU", choices=[(slug, gpu.name) for slug, gpu in GPUS.items()], initial="h100")
+def gpu_field() -> GpuField:
+    return GpuField(label="GPU", initial="h100")
 
 
 def gpus_field(label: str) -> forms.TypedChoiceField:

@@ -269,7 +269,8 @@ LAB = Lab(
         View(
             "experts", ExpertsForm, hot_experts.solve, title="Hot experts", picture=wide_ep_experts_picture.picture,
             summary=experts_summary, tell=tell, presets=EXPERTS,
-            ask=Ask(figure="balancedness", label="balancedness after"), groups=(Group("Experts", ("expert_loads",)), Group("Nodes", ("nodes", "expert_groups"), folded=True)),
+            ask=Ask(figure="balancedness", label="balancedness after"), 
+            groups=(Group("Experts", ("expert_loads",)), Group("Nodes", ("nodes", "expert_groups"), folded=True)),
             fragment="calculators/labs/_wide_ep_experts.html",
         ),
         View(

@@ -90,6 +90,7 @@ class HotExperts:
     in_order_step_ms: float
     step_ms: float
     even_step_ms: float
+    keeps_to_nodes: bool
     lines: tuple[Line, ...] = ()
     slips: tuple[tuple[float, str], ...] = ()
 
@@ -113,9 +114,10 @@ class HotExperts:
         if after.name == before.name:
             return (f"Experts in order: the busiest rank has {in_tokens(after.max_load)} tokens, the mean is "
                     f"{in_tokens(after.mean_load)}; balancedness {after.balance:.3f}.")
+        kept = " Groups of experts stay within a node." if self.keeps_to_nodes else ""
         return (f"Balancedness {before.balance:.3f} → {after.balance:.3f}: the busiest rank has "
                 f"{in_tokens(after.max_load)} tokens instead of {in_tokens(before.max_load)}, and the MoE part is "
-                f"{after.times_faster:.2f}× as fast.")
+                f"{after.times_faster:.2f}× as fast.{kept}")
 
 
 def parse_loads(text: str) -> tuple[int, ...]:
@@ -166,14 +168,36 @@ def balanced(loads: Sequence[int], ranks: int, redundant: int) -> Placement:
     """
     copies = copies_of(loads, redundant)
     slots = [Slot(expert, load / copies[expert]) for expert, load in enumerate(loads) for _ in range(copies[expert])]
-    room = len(slots) // ranks
-    held: list[list[Slot]] = [[] for _ in range(ranks)]
-    filled = [0.0] * ranks
-    for slot in sorted(slots, key=lambda slot: -slot.load):
-        least = min((rank for rank in range(ranks) if len(held[rank]) < room), key=filled.__getitem__)
-        held[least].append(slot)
-        filled[least] += slot.load
-    return Placement(f"EPLB, {redundant} redundant", redundant, tuple(tuple(slots) for slots in held))
+    held = packed([slot.load for slot in slots], ranks)
+    return Placement(f"EPLB, {redundant} redundant", redundant,
+                     tuple(tuple(slots[place] for place in places) for places in held))
+
+
+def packed(weights: Sequence[float], packs: int) -> list[list[int]]:
+    """The places of the weights in each pack: the heaviest first, each to the lightest pack that has room."""
+    room = len(weights) // packs
+    held: list[list[int]] = [[] for _ in range(packs)]
+    filled = [0.0] * packs
+    for place in sorted(range(len(weights)), key=lambda place: -weights[place]):
+        least = min((pack for pack in range(packs) if len(held[pack]) < room), key=filled.__getitem__)
+        held[least].append(place)
+        filled[least] += weights[place]
+    return held
+
+
+def by_node(loads: Sequence[int], ranks: int, redundant: int, nodes: int, groups: int) -> Placement:
+    """EPLB's hierarchical policy: groups of experts are packed to nodes, then each node copies and packs its own.
+
+    Source: vllm/distributed/eplb/policy/default.py, rebalance_experts_hierarchical.
+    """
+    size = len(loads) // groups
+    of_group = [range(group * size, group * size + size) for group in range(groups)]
+    ranks_held: list[tuple[Slot, ...]] = []
+    for node in packed([sum(loads[expert] for expert in experts) for experts in of_group], nodes):
+        experts = [expert for group in node for expert in of_group[group]]
+        local = balanced([loads[expert] for expert in experts], ranks // nodes, redundant // nodes)
+        ranks_held += [tuple(replace(slot, expert=experts[slot.expert]) for slot in slots) for slots in local.ranks]
+    return Placement(f"EPLB, {redundant} redundant", redundant, tuple(ranks_held))
 
 
 def copies_of(loads: Sequence[int], redundant: int) -> tuple[int, ...]:
@@ -186,11 +210,12 @@ def copies_of(loads: Sequence[int], redundant: int) -> tuple[int, ...]:
 
 
 def solve(*, expert_loads: tuple[int, ...] = parse_loads(SIXTEEN), ranks: int = 8, enable_eplb: bool = True,
-          num_redundant_experts: int = 8, decodes: int = 128) -> HotExperts:
+          num_redundant_experts: int = 8, decodes: int = 128, nodes: int = 1, expert_groups: int = 1) -> HotExperts:
     """Place the experts and compare.
 
-    balancedness = mean rank load / largest; in lockstep the busiest rank sets the MoE time. Raises Refusal for
-    redundant experts without EPLB, and where the slots don't divide among the ranks, as vLLM does.
+    balancedness = mean rank load / largest; in lockstep the busiest rank sets the MoE time. Groups of experts stay
+    within a node where the nodes divide both groups and ranks; else EPLB places globally. Raises Refusal for redundant
+    experts without EPLB, and where the slots don't divide among the ranks, as vLLM does.
     """
     experts = len(expert_loads)
     if ranks > experts:
@@ -200,13 +225,17 @@ def solve(*, expert_loads: tuple[int, ...] = parse_loads(SIXTEEN), ranks: int = 
     if enable_eplb and (experts + num_redundant_experts) % ranks:
         raise Refusal(f"{experts} + {num_redundant_experts} slots don't divide among {ranks} ranks: vLLM fails when it "
                       "builds the model.", "num_redundant_experts")
+    if experts % expert_groups:
+        raise Refusal(f"{experts} experts don't divide into {expert_groups} groups.", "expert_groups")
+    keeps_to_nodes = nodes > 1 and expert_groups % nodes == ranks % nodes == 0
     first = in_order(expert_loads, ranks)
     present = num_redundant_experts if enable_eplb else None
     tried = {redundant for redundant in (0, ranks, 2 * ranks) if (experts + redundant) % ranks == 0}
     tried |= {present} if present is not None else set()
     rows = [replace(first, present=present is None)]
     for redundant in sorted(tried):
-        each = balanced(expert_loads, ranks, redundant)
+        each = by_node(expert_loads, ranks, redundant, nodes, expert_groups) if keeps_to_nodes else balanced(
+            expert_loads, ranks, redundant)
         rows.append(replace(each, time_share=first.balance / each.balance, present=redundant == present))
     placed = next(row for row in rows if row.present)
     result = HotExperts(
@@ -214,7 +243,7 @@ def solve(*, expert_loads: tuple[int, ...] = parse_loads(SIXTEEN), ranks: int = 
         tuple(memory_of(*pair) for pair in dict.fromkeys(((ranks, num_redundant_experts), (8, 32), (32, 32)))),
         copies_of(expert_loads, num_redundant_experts), ceil(max(expert_loads) / first.mean_load - 1e-9),
         min(first.mean_load / max(expert_loads), 1.0), step_of(first, decodes), step_of(placed, decodes),
-        group_step([Load(decodes)]).step_ms,
+        group_step([Load(decodes)]).step_ms, keeps_to_nodes and enable_eplb,
     )
     return replace(result, lines=tuple(lines_of(result, decodes)), slips=tuple(slips_of(result)))
 

@@ -93,6 +93,28 @@ def test_the_published_example_comes_out_as_published():
     assert round(hot_experts.balanced(README, 8, 4).balance, 3) == 0.932
 
 
+def test_two_nodes_give_the_published_slots():
+    # EPLB's README and vLLM's policy on it: layer 0, 12 experts in 4 groups, 16 slots on 8 GPUs of 2 nodes
+    placed = hot_experts.solve(expert_loads=README, ranks=8, num_redundant_experts=4, nodes=2, expert_groups=4).placed
+    assert round(placed.balance, 3) == 0.828
+    assert [[slot.expert for slot in slots] for slots in placed.ranks] == [
+        [5, 6], [5, 7], [8, 4], [3, 4], [10, 9], [10, 2], [0, 1], [11, 1]]
+
+
+def test_nodes_that_do_not_divide_the_groups_place_globally():
+    kept = hot_experts.solve(nodes=2, expert_groups=1)
+    assert not kept.keeps_to_nodes and kept.placed == hot_experts.solve().placed
+    with pytest.raises(Refusal, match="16 experts don't divide into 3 groups"):
+        hot_experts.solve(expert_groups=3)
+
+
+@pytest.mark.parametrize(("ranks", "redundant", "balance"), [(8, 0, 0.975), (8, 32, 1.000), (32, 0, 0.663),
+                                                             (32, 32, 0.998)])
+def test_a_wide_group_needs_copies_where_a_node_needs_none(ranks: int, redundant: int, balance: float):
+    zipf = [10**9 / (place + 1) ** 0.5 for place in range(256)]  # exponent 0.5
+    assert round(hot_experts.balanced(zipf, ranks, redundant).balance, 3) == balance
+
+
 def test_the_hottest_expert_bounds_what_permuting_reaches():
     result = hot_experts.solve()
     assert (result.bound, result.copies_needed) == (0.375, 3)  # 150 / 400; 400 / 150 = 2.67
