@@ -23,6 +23,7 @@ from calculators.labs import (
     roofline,
     sampling,
     scheduler,
+    serve_command,
     speculation,
     wide_ep,
 )
@@ -35,5 +36,5 @@ LABS: dict[str, Lab] = {
                 memory_ledger.LAB, leak_rate.LAB,
                 sampling.LAB, ngram.LAB, acceptance.LAB, grammar.LAB, speculation.LAB, lora.LAB, cuda_graphs.LAB,
                 attention_backends.LAB, roofline.LAB, config_diff.LAB, wide_ep.LAB, kv_transfer.LAB,
-                epp.LAB)
+                epp.LAB, serve_command.LAB)
 }

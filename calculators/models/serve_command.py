@@ -1,7 +1,7 @@
 """A `vllm serve` command read: from shell text to flags with their values, as the parser of 0.33.0 takes them."""
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from calculators.models.serve_flags import (
     flags_begun,
     nearest,
 )
-from calculators.models.serve_values import check_keys, said, size, value_of
+from calculators.models.serve_values import check_keys, said, size, value_of, written
 from calculators.models.shell_words import Word, split
 
 MOST_WORDS = 2_000
@@ -34,12 +34,13 @@ DASHES = ("–", "—", "−")
 
 
 class Given(NamedTuple):
-    """One flag of a command: as it was typed, its value, and the line it stands on."""
+    """One flag of a command: its name and value as they were typed, what they mean, and the line they stand on."""
 
     flag: Flag
     typed: str
     value: Any
-    line: int
+    line: int = 0
+    text: str = ""
 
 
 class Unknown(NamedTuple):
@@ -146,7 +147,7 @@ class Reading:
                 self.at += 1
                 self.option(word)
         for flag, value, typed, line in self.dotted.values():
-            self.take(flag, typed, lambda flag=flag, value=value: checked(flag, value), line)
+            self.take(flag, typed, lambda flag=flag, value=value: checked(flag, value), line, written(value))
         self.say_twice()
         if not self.command.model:
             self.command.model = self.command.values.get("model", "")
@@ -187,9 +188,9 @@ class Reading:
         elif not texts:
             self.refuse(name, f"{name} needs a value.", word)
         elif flag.many == SEVERAL:
-            self.take(flag, name, lambda: [value_of(flag, one) for one in texts], word.line)
+            self.take(flag, name, lambda: [value_of(flag, one) for one in texts], word.line, " ".join(texts))
         else:
-            self.take(flag, name, lambda: value_of(flag, texts[0]), word.line)
+            self.take(flag, name, lambda: value_of(flag, texts[0]), word.line, texts[0])
 
     def values_ahead(self, most: int) -> Iterator[str]:
         """The words ahead that are values, at most so many; they are used up."""
@@ -197,16 +198,16 @@ class Reading:
             yield self.words[self.at].text
             self.at, most = self.at + 1, most - 1
 
-    def take(self, flag: Flag, name: str, make: Any, line: int) -> None:
+    def take(self, flag: Flag, name: str, make: Callable[[], Any], line: int, text: str = "") -> None:
         """Add a flag whose value can be made; else say why not."""
         try:
             value = make()
         except Refusal as why:
-            self.command.unknown.append(Unknown(name, str(why), "", line))
+            self.command.unknown.append(Unknown(f"{name} {text}".strip(), str(why), "", line))
             return
         if flag.many == REPEATED:
             value = [*self.command.values.get(flag.dest, []), value]
-        self.command.given.append(Given(flag, name, value, line))
+        self.command.given.append(Given(flag, name, value, line, text))
 
     def dotted_key(self, name: str, text: str | None, word: Word) -> None:
         """A key of a JSON flag given by itself, `--compilation-config.mode 3`; all keys of a flag make one value."""

@@ -127,7 +127,7 @@ LIKELY = st.sampled_from([*BY_NAME, "vllm", "serve", "=", " ", "\\\n", "'", '"',
                           "$X", "|", "--", "-O", "nan", "1e999", '{"a":1}', "[" * 40, "\x00", "９", "é"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(LIKELY | st.text(max_size=8), max_size=20).map(" ".join) | st.text(max_size=200))
 def test_any_text_is_read_or_said(text):
     command = read("vllm serve " + text)
@@ -135,7 +135,7 @@ def test_any_text_is_read_or_said(text):
     assert all(one.flag in FLAGS for one in command.given)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_characters="\r", exclude_categories=("Cs",)), min_size=1), max_size=6))
 def test_quoted_words_come_back_as_they_were(words):
     """shlex quotes as a POSIX shell reads."""

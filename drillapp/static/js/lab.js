@@ -37,6 +37,11 @@
       event.preventDefault();
       navigator.clipboard.writeText(copy.href).then(() => { copy.textContent = "Copied"; });
     }
+    const button = event.target.closest("button[data-copy-from]");
+    if (button && navigator.clipboard) {
+      const text = document.getElementById(button.dataset.copyFrom).value;
+      navigator.clipboard.writeText(text).then(() => { button.textContent = "Copied"; });
+    }
   }, true);
 
   document.addEventListener("htmx:afterSwap", label);
