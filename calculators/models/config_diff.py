@@ -2,6 +2,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from urllib.parse import quote_plus
 
 from calculators.models import config_text
 from calculators.models.base import Refusal
@@ -24,7 +25,8 @@ from calculators.models.config_keys import (
 from calculators.models.config_text import Setting, format_settings, plain, version_of
 from calculators.models.serve_flags import BY_DEST
 
-LONGEST_SIDE = 1_500  # characters of one configuration in an address
+LONGEST_SIDE = 2_400  # characters of one configuration
+ROOM = 3_600  # characters that it may take in an address
 NEWEST_KNOWN = (0, 33)
 MOST_SAID = 12  # changes that the reader is asked about
 MEASURED = ("kv_tokens", "available_kv_gib", "graphs_gib")  # what came of a start, and can't be set
@@ -254,7 +256,7 @@ def fitting(settings: Mapping[str, str]) -> tuple[tuple[Setting, ...], list[str]
     kept: list[Setting] = []
     left, room = [], LONGEST_SIDE
     for name, value in ranked:
-        size = len(f"{name}={value}; ")
+        size = in_address(f"{name}={value}; ")
         if size <= room:
             kept.append(Setting(name, value))
             room -= size
@@ -276,4 +278,11 @@ def parse_side(text: str) -> tuple[Setting, ...]:
     """
     if "with config:" in text or "vllm serve" in text:
         raise Refusal("A log line or a command goes into the box below, with the other one; here stand name=value.")
+    if in_address(text) > ROOM:
+        raise Refusal("That is too long for an address; leave out what both have in common.")
     return config_text.parse_settings(text)
+
+
+def in_address(text: str) -> int:
+    """The characters that a text takes in an address."""
+    return len(quote_plus(text, safe=":/@,!~"))

@@ -8,7 +8,7 @@ from zlib import crc32
 from calculators.models import serve_command
 from calculators.models.base import Refusal
 
-LONGEST_LINE, LONGEST_COMMAND, MOST_LINES = 20_000, 6_000, 10_000
+LONGEST_LINE, LONGEST_COMMAND, MOST_LINES = 20_000, 4_000, 10_000
 MOST_SETTINGS = 600  # of one configuration
 MOST_NESTED = 8
 LONGEST_VALUE = 60  # characters; a longer list is told by its length and a checksum
@@ -17,11 +17,12 @@ JOINED = 400  # lines that one mapping may stand on
 BACKSLASH = "\\"
 PAIR = re.compile(r"\s*-?\s*([A-Za-z_][A-Za-z0-9_.-]{0,80})\s*[=:]\s*(\S.*)?")
 THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(,\s?[0-9]{3})+")
+LISTED = re.compile(r"^\s*- (?=['\"]?--[A-Za-z])")  # a flag as an item of a YAML list
 SEPARATOR = re.compile(r"\s*([-=*#_~])\1{2,}.{0,40}")
 LOGGED = re.compile(r"\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 ENGINE = re.compile(r"LLM engine \(v([0-9][^)]{0,60})\) with config: ?")
 SERVER = re.compile(r"API server version v?([0-9][0-9A-Za-z.+]{0,60})")
-GIVEN = re.compile(r"non-default args: ?(?=\{)")
+GIVEN = re.compile(r"\bargs: ?(?=\{|Namespace\()")  # what was asked for, as the server logs it
 COMMAND = re.compile(
     r"\s*(\$ )?([A-Za-z_][A-Za-z0-9_]*=\S* +)*(\S*vllm serve\b|python\S* -m vllm\.entrypoints|docker run\b|--?[A-Za-z])"
 )
@@ -90,7 +91,7 @@ class Reader:
 
     def __init__(self, text: str) -> None:
         lines = text.splitlines()
-        self.lines = lines[:MOST_LINES]
+        self.lines = [LISTED.sub("", line) for line in lines[:MOST_LINES]]
         self.at = 0
         self.drafts = [Draft()]
         self.faults = [f"Only the first {MOST_LINES:,} lines were read."] if len(lines) > MOST_LINES else []
@@ -218,7 +219,7 @@ class Reader:
             found = PAIR.fullmatch(part)
             if found and found[2]:
                 flatten(found[1].replace("-", "_"), found[2].strip().rstrip(",;"), draft.settings)
-            else:
+            elif not part.rstrip().endswith(":"):  # such is a heading
                 self.say(f"“{part.strip()[:40]}” has no value.")
 
     def logged(self, line: str) -> bool:

@@ -89,6 +89,18 @@ def test_commands_and_flags_are_read_as_the_parser_takes_them() -> None:
     assert len(flags.faults) == 1 and flags.faults[0].startswith("Line 2: ") and "--swap-space" in flags.faults[0]
 
 
+def test_a_yaml_list_and_a_servers_namespace_are_read() -> None:
+    text = (
+        "args:\n  - --max-num-seqs=256\n  - --async-scheduling\n---\n"
+        "INFO x [api_server.py:1034] args: Namespace(subparser='serve', max_num_seqs=None, max_model_len=None, "
+        "gpu_memory_utilization=0.9, dispatch_function=<function cmd at 0x7f1>)\n" + V0_10
+    )
+    first, second = sides(text)
+    assert read(text).faults == ()
+    assert first == {"max_num_seqs": "256", "async_scheduling": "True"}
+    assert (second["gpu_memory_utilization"], second["max_model_len"], second["version"]) == ("0.9", "40960", "0.10.0")
+
+
 def test_pairs_and_json_are_read() -> None:
     first, second = sides('kv_tokens=440k, runner=V1\nreserve_full_isl: off\n---\n{\n "max_num_seqs": 64,\n '
                           '"compilation_config": {"cudagraph_mode": "NONE"}\n}')
@@ -147,7 +159,7 @@ PIECES = st.sampled_from([
 ])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(text=st.lists(PIECES | st.text(max_size=8), max_size=25).map("".join))
 def test_any_text_is_read_and_comes_back_from_the_form(text: str) -> None:
     for config in read(text).configs:

@@ -24,7 +24,7 @@ def test_turns_and_one_batch_stand_on_one_clock() -> None:
     assert len(parts(TENANTS, {"max_loras": 8})) == 3
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(values=st.fixed_dictionaries({
     "tenants": st.sampled_from([1, 8, 64]), "requests_per_tenant": st.sampled_from([1, 8]),
     "output_tokens": st.sampled_from([1, 300, 20_000]), "arrivals": st.sampled_from(sorted(ARRIVALS)),

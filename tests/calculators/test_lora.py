@@ -87,7 +87,7 @@ def test_what_the_engine_rejects_is_refused(values: dict, field: str, words: str
     assert refused.value.field == field
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     tenants=st.integers(1, 12), requests_per_tenant=st.integers(1, 6), output_tokens=st.integers(1, 500),
     context_tokens=st.integers(0, 5_000), arrivals=st.sampled_from(sorted(ARRIVALS)), gap_s=st.floats(0.001, 5),
@@ -124,7 +124,7 @@ def test_seats_keep_the_order_where_slots_do_not() -> None:
     assert [step.admitted for step in run.steps[1:]] == [("A1",), (), ("B1",), (), ("A2",), ()]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     requests=st.lists(st.builds(Request, st.sampled_from("ABCD"), st.integers(1, 9), st.integers(0, 20)), min_size=1,
                       max_size=12),
