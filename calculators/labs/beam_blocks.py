@@ -16,7 +16,7 @@ class BeamsForm(forms.Form):
 
     beams = forms.IntegerField(label="beams, W", min_value=1, max_value=10, initial=4)
     prompt_tokens = forms.IntegerField(label="prompt", min_value=1, max_value=100_000, initial=1_000)
-    output_tokens = forms.IntegerField(label="steps", min_value=1, max_value=256, initial=200)
+    output_tokens = forms.IntegerField(label="steps", min_value=1, max_value=240, initial=200)
     block_size = forms.IntegerField(label="block size", min_value=8, max_value=1_024, initial=16)
     kv_kib_per_token = forms.FloatField(label="KV per token", min_value=0.1, max_value=10_000, initial=128,
                                         help_text="8B, GQA, bf16")

@@ -67,7 +67,8 @@ def lineage(step: Step) -> str:
     counts = [(place, step.parents.count(place)) for place in sorted(set(step.parents))]
     parts = [f"{name_of(place)} goes on {times.get(count, f'{count} times')}" for place, count in counts if count > 1]
     if step.dropped:
-        names = ", ".join(name_of(place) for place in step.dropped)
+        few = len(step.dropped) < 5
+        names = ", ".join(name_of(place) for place in step.dropped) if few else f"{len(step.dropped)} others"
         parts.append(f"{names} {'falls' if len(step.dropped) == 1 else 'fall'} out")
     return ", ".join(parts)
 
@@ -98,8 +99,16 @@ def held_words(run: BeamRun, step: Step) -> str:
 
 def numbers(run: BeamRun, step: Step) -> tuple[tuple[str, str, str], ...]:
     """What the run has come to so far: label, value, unit."""
-    copies = sum(each.copies for each in run.steps[: step.step + 1])
-    counts = (("separate caches", step.separate_blocks), ("held", step.held_blocks), ("copied so far", copies))
+    copies, at_work = sum(each.copies for each in run.steps[: step.step + 1]), step.step > 0
+    held = dict(step.holders)
+    everybody = len(step.tables)
+    held[everybody] = held.get(everybody, 0) + run.prompt_blocks
+    counts = (
+        ("separate caches", step.separate_blocks), ("held", step.held_blocks),
+        *((f"of them by {count(holders, 'beam')}", number) for holders, number in sorted(held.items(), reverse=True)
+          if number and at_work),
+        ("copied so far", copies),
+    )
     return tuple((label, thousands(number), f"blocks, {binary(number * run.block_bytes)}") for label, number in counts)
 
 

@@ -35,8 +35,11 @@ def with_said(drawing: Drawing, longest: float, said: float | None) -> Drawing:
     first = next(shape for shape in drawing.shapes if isinstance(shape, Bar))
     x = round(first.x + said / longest * first.w, 2)
     anchor = "start" if x < drawing.width / 2 else "end"
+    bars_then_words = sorted(drawing.shapes, key=lambda shape: isinstance(shape, Text))
+    place = next(place for place, shape in enumerate(bars_then_words) if isinstance(shape, Text))
+    words = (replace(each, css=f"{each.css} halo") for each in bars_then_words[place:])
     return replace(drawing, height=drawing.height + 18, shapes=(
-        *drawing.shapes, line(x, 20, x, drawing.height, "pen"),
+        *bars_then_words[:place], line(x, 20, x, drawing.height, "pen"), *words,
         Text(x, drawing.height + 14, f"you: {said:,.4g}", "pen-text", anchor),
     ))
 

@@ -5,7 +5,8 @@ from calculators.labs.base import Shown
 from calculators.labs.engine_loop_picture import Derivation, Picture
 from calculators.labs.kv_size_parts import Part, Swatch, Table
 from calculators.models.eviction_order import Chains, EvictionOrder, Order
-from calculators.models.kv_token import binary
+from calculators.models.kv_token import in_unit
+from calculators.models.quantity import say
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Shape, Text, thousands
 
 LOOKS = {"taken": ("s-running", ""), "hit": ("s-cached", "cached"), "stranded": ("s-lost", "")}
@@ -32,7 +33,7 @@ def picture(shown: Shown) -> Picture:
         tables=(Table(
             "What is left, by order", ("order", "resident", "can be hit", "stranded", "resends hit"),
             tuple((each.says, thousands(each.resident), thousands(each.reachable),
-                   f"{thousands(each.stranded)}, {binary(each.stranded_bytes)}",
+                   f"{thousands(each.stranded)}, {in_size(each.stranded_bytes)}",
                    f"{thousands(each.hit_tokens)} tokens, {each.hit_rate:.1%}") for each in result.orders),
         ),),
     )
@@ -52,7 +53,12 @@ def pieces(run: Chains, length: int) -> list[tuple[str, int, int]]:
 
 def verdict(each: Order) -> str:
     """What is stranded, in words."""
-    return f"{thousands(each.stranded)} stranded, {binary(each.stranded_bytes)}" if each.stranded else "none stranded"
+    return f"{thousands(each.stranded)} stranded, {in_size(each.stranded_bytes)}" if each.stranded else "none stranded"
+
+
+def in_size(size: int) -> str:
+    """Bytes to four figures: "3.998 GiB"."""
+    return say(*in_unit(size), 4)
 
 
 def chain(result: EvictionOrder, length: int, width: float) -> Drawing:

@@ -32,7 +32,7 @@ class LookupForm(forms.Form):
     )
     block_size = forms.IntegerField(label="block size", min_value=1, max_value=1_024, initial=16)
     usable_blocks = forms.IntegerField(
-        label="usable blocks", min_value=1, max_value=2_048, initial=63, help_text="64 less the null block",
+        label="usable blocks", min_value=1, max_value=2_048, initial=63, help_text="without the null block",
     )
     prompt_logprobs = Switch(label="prompt logprobs", initial=False, help_text="on: reads are skipped")
     in_one_step = Switch(label="all in one step", initial=False, help_text="off: one after another")

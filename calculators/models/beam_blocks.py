@@ -1,4 +1,5 @@
 """Beam search over shared KV blocks: fork by copying tables, copy on write, prune by counting down."""
+from collections import Counter
 from dataclasses import dataclass
 from random import Random
 
@@ -34,6 +35,12 @@ class Step:
     @property
     def copies(self) -> int:
         return len(self.copied)
+
+    @property
+    def holders(self) -> dict[int, int]:
+        """Blocks behind the prompt's full ones by how many beams hold them, most holders first."""
+        by_block = Counter(id for table in self.tables for id in table)
+        return dict(sorted(Counter(by_block.values()).items(), reverse=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 from dataclasses import dataclass
 
 from calculators.models.base import Line, Refusal
-from calculators.models.kv_token import binary, in_unit
+from calculators.models.kv_token import in_unit
+from calculators.models.quantity import say
 
 LRU_TAIL, LRU_HEAD, EACH_HEAD, EACH_TAIL = "lru_tail", "lru_head", "each_head", "each_tail"
 ORDERS = {
@@ -83,14 +84,13 @@ def solve(*, chains: int = 1, chain_blocks: int = 8, taken_blocks: int = 3, bloc
     )
     here = next(each for each in orders if each.present)
     tokens = chain_blocks * block_size
-    stranded, unit = in_unit(here.stranded_bytes)
     prompts = f"{chains:,} × " if chains > 1 else ""
     return EvictionOrder(
         pool, pool * block_bytes, tokens, taken_blocks * block_bytes, here.resident * block_bytes, here.resident,
         here.reachable, here.stranded, here.stranded_bytes, here.stranded_bytes / 2**20, here.hit_tokens, here.hit_rate,
         orders,
         finding=f"{here.says.capitalize()}: of {here.resident:,} resident blocks {here.reachable:,} can be hit and "
-                f"{here.stranded:,} ({binary(here.stranded_bytes)}) are stranded.",
+                f"{here.stranded:,} ({say(*in_unit(here.stranded_bytes), 4)}) are stranded.",
         lines=(
             Line("pool", f"{chains:,} × {chain_blocks:,}", pool, "blocks"),
             Line("taken", f"{taken_blocks:,} × {block_mib:g} MiB", in_unit(taken_blocks * block_bytes)[0],
@@ -98,7 +98,7 @@ def solve(*, chains: int = 1, chain_blocks: int = 8, taken_blocks: int = 3, bloc
             Line("still resident", f"{pool:,} − {taken_blocks:,}", here.resident, "blocks"),
             Line("before a hole", "a lookup walks from the left", here.reachable, "blocks"),
             Line("stranded", f"{here.resident:,} − {here.reachable:,}", here.stranded, "blocks", total=True),
-            Line("stranded bytes", f"{here.stranded:,} × {block_mib:g} MiB", stranded, unit),
+            Line("stranded bytes", f"{here.stranded:,} × {block_mib:g} MiB", here.stranded_bytes / 2**20, "MiB"),
             Line("hit by resends", f"of {prompts}{tokens:,} tokens", here.hit_tokens, "tokens"),
             Line("hit rate", f"{here.hit_tokens:,} / {chains * tokens:,}", here.hit_rate * 100, "%"),
         ),

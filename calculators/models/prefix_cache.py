@@ -9,7 +9,7 @@ from calculators.models.kv_cache import Block, KvCache, KvSequence
 
 HIT, LAST, LOST, MISS, UNASKED = "hit", "last", "lost", "miss", "unasked"
 KEY_DIGITS = 8
-MOST_PROMPTS, MOST_TOKENS, MOST_ALL_TOKENS = 12, 10_000, 16_000  # a run is computed at every look
+MOST_PROMPTS, MOST_TOKENS, MOST_ALL_TOKENS = 12, 10_000, 12_000  # a run is computed at every look
 PROMPT = re.compile(
     r"([A-Za-z][A-Za-z0-9_]{0,7}):([0-9]{1,6})(?:/([0-9]{1,6}))?"
     r"(?:=([A-Za-z][A-Za-z0-9_]{0,7})(?::([0-9]{1,6}))?)?(?:\*([0-9]{1,6}))?(?:~([A-Za-z0-9_-]{1,16}))?"

@@ -16,6 +16,7 @@ def test_the_two_extremes_hold_and_copy(divergence: float, follow: str, held: in
     run = simulate(divergence=divergence, follow=follow)
     assert (run.held_blocks, run.copies) == (held, copies)
     assert sum(step.opened for step in run.steps) == 12
+    assert sum(run.steps[-1].holders.values()) + 62 == held
     assert run.steps[-1].separate_blocks == 300
 
 
