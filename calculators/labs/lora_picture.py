@@ -22,10 +22,10 @@ def tenants(shown: Shown) -> Picture:
     longest = max(result.served.makespan_s, result.in_one_batch.makespan_s)
     said = shown.said if isinstance(shown.said, int | float) else None
     as_set = Part(f"max_loras {cap:,}", *(lanes(result.served, longest, width, said) for width, _ in sides()),
-                  "a lane a tenant, with how many of its requests run", legend=STATES)
+                  "a lane a tenant, with how many of its requests run", legend=legend(result.served))
     each = Part(f"max_loras {count:,}: a slot for each",
                 *(lanes(result.in_one_batch, longest, width, None) for width, _ in sides()), "on the same clock",
-                legend=STATES)
+                legend=legend(result.in_one_batch))
     return Picture(
         parts=(as_set, *([each] if cap < count else []), reads(result, count, cap), slots(result, shown.inputs)),
         derivations=(Derivation("Said out loud", result.lines),), words=f"{result.verdict} {result.slots_verdict}",
@@ -42,6 +42,12 @@ def tenants(shown: Shown) -> Picture:
     )
 
 
+def legend(served: Served) -> tuple[Swatch, ...]:
+    """What stands for running, and for waiting where anybody drawn does."""
+    waits = any(not each.running for tenant in served.tenants[:MOST_LANES] for each in tenant.stretches)
+    return STATES if waits else STATES[:1]
+
+
 def lanes(served: Served, longest_s: float, width: float, said_s: float | None) -> Drawing:
     """One lane for each of the first tenants, to the time at which all are done."""
     narrow = width == NARROW
@@ -50,7 +56,8 @@ def lanes(served: Served, longest_s: float, width: float, said_s: float | None) 
     scale, top = Scale(0, longest_s, left, right), 30
     foot = top + LANE * len(drawn)
     unit = round_unit(longest_s, 10 if narrow else 30)
-    shapes: list[Shape] = [*columns(scale, unit, top - 4, foot, every=5, most=4 if narrow else 10)]
+    every, most = (2, 4) if narrow else (5, 10)
+    shapes: list[Shape] = [*columns(scale, unit, top - 4, foot, every=every, most=most)]
     for place, tenant in enumerate(drawn):
         y = top + LANE * place
         shapes.append(Text(left - 10, y + 17, tenant.name, "strong", "end"))

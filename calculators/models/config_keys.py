@@ -10,6 +10,7 @@ MECHANISMS = (POOL, KERNELS, GRAPHS, SCHEDULING, FRONT_END, START_UP)
 HURTS, HELPS, DEPENDS, NOTHING = "hurts", "helps", "depends", "nothing"
 ABSENT = ""
 OFF = ("", "False", "None", "0", "off", "absent")
+COSTS_TO_COMPARE = "A/B it alone: set the new version to the old value."
 NUMBER = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)\s*([kKM]?)")
 
 
@@ -66,14 +67,15 @@ def switch(weight: int, on: str, off: str, good: bool = True) -> Callable[[str, 
     return judge
 
 
-def ladder(weight: int, steps: tuple[str, ...], up: str, down: str) -> Callable[[str, str], Judged]:
-    """A choice whose values stand in an order, the best last; of an unknown value nothing can be said."""
+def ladder(weight: int, steps: tuple[tuple[str, ...], ...], up: str, down: str) -> Callable[[str, str], Judged]:
+    """A choice whose values stand in an order, the best last; those of one step, and unknown ones, either way."""
+    height = {value: place for place, values in enumerate(steps) for value in values}
 
     def judge(before: str, after: str) -> Judged:
-        if before not in steps or after not in steps:
-            return Judged(DEPENDS, weight, f"{up} One of the two is not known here.")
-        better = steps.index(after) > steps.index(before)
-        return Judged(HELPS, weight, up) if better else Judged(HURTS, weight, down)
+        was, now = height.get(before), height.get(after)
+        if was is None or now is None or was == now:
+            return Judged(DEPENDS, weight, f"Neither of the two is always better. {COSTS_TO_COMPARE}")
+        return Judged(HELPS, weight, up) if now > was else Judged(HURTS, weight, down)
 
     return judge
 
@@ -102,7 +104,6 @@ def path(before: str, after: str) -> Judged:
 
 
 cosmetic = Key(COSMETIC, lambda before, after: Judged(NOTHING, 0, "It reaches no mechanism."))
-COSTS_TO_COMPARE = "A/B it alone: set the new version to the old value."
 
 KEYS: dict[str, Key] = {
     "kv_tokens": Key(POOL, grows(3, "More tokens of KV: more sequences run at once.",
@@ -131,7 +132,7 @@ KEYS: dict[str, Key] = {
     "dtype": Key(KERNELS, either(2, "Other products, and other kernels for them."), recompiles=True),
     "attention_backend": Key(KERNELS, either(2, f"Another attention kernel. {COSTS_TO_COMPARE}"), recompiles=True),
     "moe_backend": Key(KERNELS, either(2, f"Another kernel for the experts. {COSTS_TO_COMPARE}"), recompiles=True),
-    "mode": Key(KERNELS, ladder(3, ("NONE", "DYNAMO_TRACE_ONCE", "STOCK_TORCH_COMPILE", "VLLM_COMPILE"),
+    "mode": Key(KERNELS, ladder(3, (("NONE",), ("DYNAMO_TRACE_ONCE", "STOCK_TORCH_COMPILE"), ("VLLM_COMPILE",)),
                                 "The model is compiled further.", "Compiled less: more and slower kernels."),
                 recompiles=True),
     "custom_ops": Key(KERNELS, either(1, "Which ops are left to the compiler."), recompiles=True),
@@ -142,9 +143,10 @@ KEYS: dict[str, Key] = {
                                         "Compiled and captured again.", good=False), recompiles=True),
     "optimization_level": Key(GRAPHS, grows(3, "Compiled and captured further.", "Compiled and captured less."),
                               recompiles=True),
-    "cudagraph_mode": Key(GRAPHS, ladder(3, ("NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"),
-                                         "Decode steps replay whole graphs; it costs memory and a longer capture.",
-                                         "Less of a decode step is replayed: the CPU launches more."), recompiles=True),
+    "cudagraph_mode": Key(GRAPHS, ladder(
+        3, (("NONE",), ("PIECEWISE", "FULL", "FULL_DECODE_ONLY"), ("FULL_AND_PIECEWISE",)),
+        "More of a step is replayed; it costs memory and a longer capture.",
+        "Less of a step is replayed: the CPU launches more."), recompiles=True),
     "max_cudagraph_capture_size": Key(GRAPHS, grows(2, "Larger batches are replayed too, for memory and capture time.",
                                                     "Batches above it run without graphs.", good=False),
                                       recompiles=True),
@@ -155,7 +157,8 @@ KEYS: dict[str, Key] = {
     "async_scheduling": Key(SCHEDULING, switch(3, "The next step is scheduled while this one runs.",
                                                "Each step waits for the CPU: scheduling and output are exposed."),
                             recompiles=True),
-    "model_runner": Key(SCHEDULING, ladder(2, ("V1", "V2"), "Inputs are prepared on the GPU: less CPU in each step.",
+    "model_runner": Key(SCHEDULING, ladder(2, (("V1",), ("V2",)),
+                                           "Inputs are prepared on the GPU: less CPU in each step.",
                                            "The old runner, more CPU in each step. A warning says why.")),
     "scheduler_reserve_full_isl": Key(SCHEDULING, switch(
         2, "A prompt is let in when all of it fits: fewer at once, and less thrashing.",

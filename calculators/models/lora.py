@@ -321,7 +321,7 @@ def verdict(served: Served, gain: float, tenants: int, max_loras: int) -> str:
         said.append(f"{who} starve{'s' * (len(names) == 1)}, up to {longest:,.3g} s: requests that came later go first "
                     "for as long as the slot is never free. Nothing is preempted for fairness.")
     if served.stalled_s:
-        said.append(f"{served.disk_loads:,} adapters were read from disk inside a step; everyone waited "
+        said.append(f"Adapters were read from disk {served.disk_loads:,}×, each inside a step; everyone waited "
                     f"{served.stalled_s:,.3g} s.")
     return " ".join(said)
 

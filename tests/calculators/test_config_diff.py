@@ -70,6 +70,7 @@ def test_each_rule_goes_both_ways(name: str, worse: str, better: str) -> None:
     ("attention_backend", "FLASH_ATTN", "FLASHINFER", DEPENDS),
     ("some_new_thing", "1", "2", DEPENDS), ("observability_config.otlp_traces_endpoint", "None", "x", NOTHING),
     ("pass_config.fuse_norm_quant", "True", "False", DEPENDS), ("speculative_config.method", "", "ngram", DEPENDS),
+    ("cudagraph_mode", "PIECEWISE", "FULL_DECODE_ONLY", DEPENDS),
     ("kv_tokens", "", "405k", DEPENDS), ("enforce_eager", "", "False", NOTHING),
 ])
 def test_directions_are_those_of_the_rules(name: str, before: str, after: str, direction: str) -> None:
