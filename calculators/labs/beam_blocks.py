@@ -7,6 +7,7 @@ from django import forms
 from calculators.labs import beam_bounds_picture
 from calculators.labs.base import Ask, Expected, Group, Lab, Preset, View
 from calculators.labs.beam_blocks_picture import picture, sentence, thumbnail
+from calculators.labs.prefix_cache import tell
 from calculators.models import beam_bounds
 from calculators.models.beam_blocks import BEST, SCORES, BeamRun, simulate
 
@@ -76,13 +77,6 @@ def tell_steps(run: BeamRun) -> Iterator[str]:
     for step in run.steps:
         yield f"{step.step:>4}  {step.held_blocks:,} blocks held, {step.copies} copied. {sentence(step)}"
     yield run.finding
-
-
-def tell(result: Any) -> Iterator[str]:
-    """The derivation, then the finding."""
-    for line in result.lines:
-        yield f"{line.label}: {line.expression} = {line.figure} {line.unit}".rstrip()
-    yield result.finding
 
 
 LAB = Lab(

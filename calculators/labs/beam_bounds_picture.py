@@ -8,15 +8,14 @@ from calculators.models.beam_bounds import BeamBounds, ClientLoop
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, thousands, wall_above
 from calculators.ruled import round_unit, rows
 
+YOU = "you said"
 MOST_ROUNDS = {True: 32, False: 64}
 
 
 def bounds(shown: Shown) -> Picture:
     """Bars from separate caches to the least that sharing holds."""
     result, said = shown.result, shown.said
-    made = bar_rows(result, shown.inputs["beams"])
-    drawings = [with_said(bars("MiB held in the end", ("MiB",), made, width), result.separate_mib, said)
-                for width in (WIDE, NARROW)]
+    drawings = [drawn(result, shown.inputs["beams"], said, width) for width in (WIDE, NARROW)]
     return Picture(
         parts=(Part("What later parting saves", *drawings, "held by all beams at the end of decoding"),),
         derivations=(Derivation("Said out loud", result.lines),),
@@ -28,19 +27,20 @@ def bounds(shown: Shown) -> Picture:
     )
 
 
-def with_said(drawing: Drawing, longest: float, said: float | None) -> Drawing:
-    """The bars with the reader's number as a pen line, where it lies on their scale."""
-    if said is None or not 0 < said <= longest:
-        return drawing
-    first = next(shape for shape in drawing.shapes if isinstance(shape, Bar))
-    x = round(first.x + said / longest * first.w, 2)
-    anchor = "start" if x < drawing.width / 2 else "end"
-    bars_then_words = sorted(drawing.shapes, key=lambda shape: isinstance(shape, Text))
-    place = next(place for place, shape in enumerate(bars_then_words) if isinstance(shape, Text))
-    words = (replace(each, css=f"{each.css} halo") for each in bars_then_words[place:])
-    return replace(drawing, height=drawing.height + 18, shapes=(
-        *bars_then_words[:place], line(x, 20, x, drawing.height, "pen"), *words,
-        Text(x, drawing.height + 14, f"you: {said:,.4g}", "pen-text", anchor),
+def drawn(result: BeamBounds, beams: int, said: float | None, width: float) -> Drawing:
+    """The bars, and among them by size the reader's number in pen, unless it lies far outside."""
+    made = list(bar_rows(result, beams))
+    if said is None or not 0 < said <= 2 * result.separate_mib:
+        return bars(result.finding, ("MiB",), made, width)
+    place = sum(row.lengths[0] >= said for row in made)
+    words = f"{said:,.4g} MiB"
+    made.insert(place, Row(YOU, (said,), (words,), False))
+    drawing = bars(result.finding, ("MiB",), made, width)
+    bar = [shape for shape in drawing.shapes if isinstance(shape, Bar)][place]
+    return replace(drawing, shapes=tuple(
+        replace(shape, css="pen") if shape is bar
+        else replace(shape, css="pen-text") if isinstance(shape, Text) and shape.text in (YOU, words) else shape
+        for shape in drawing.shapes
     ))
 
 

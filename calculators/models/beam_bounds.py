@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from calculators.models.base import Line
 from calculators.models.kv_blocks import ceil_div
+from calculators.models.step_time import US_PER_TOKEN
 
-US_PER_TOKEN = 26.1  # prefill of one token of an 8B model on one H100 at short context
 LATER = (0, 50, 100, 150)
 MAX_LOGPROBS = 20  # vLLM's default limit on the log-probabilities of a token
 

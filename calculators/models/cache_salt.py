@@ -4,10 +4,10 @@ from math import ceil, exp
 from random import Random
 
 from calculators.models.base import Line, Refusal
+from calculators.models.step_time import US_PER_TOKEN
 
 NONE, TENANT, GROUP = "none", "tenant", "group"
 POLICIES = {NONE: "no salt", TENANT: "a salt per tenant", GROUP: "a salt per group"}
-US_PER_TOKEN = 26.1  # prefill of one token of an 8B model on one H100 at short context
 KV_BYTES_PER_TOKEN = 131_072
 COUNTED = (1, 10, 50, 100, 200, 300, 500, 1_000, 5_000)
 SECRET_BLOCKS = 3

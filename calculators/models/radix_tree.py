@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from calculators.models.base import Line, Refusal
+from calculators.models.step_time import US_PER_TOKEN
 
 POLICIES = ("lru", "lfu", "fifo")
-US_PER_TOKEN = 26.1  # prefill of one token of an 8B model on one H100 at short context
 MOST_FCFS = 128  # longer queues are served in order of arrival whatever the policy
 
 

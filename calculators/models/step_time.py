@@ -1,6 +1,8 @@
 """Step time: how long one engine step takes, from its tokens (the model shared by the scheduling labs)."""
 from dataclasses import dataclass
 
+US_PER_TOKEN = 26.1  # prefill of a token at short context: 2 * parameters / FLOP/s of the machine below
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:

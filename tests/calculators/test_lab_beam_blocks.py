@@ -28,7 +28,7 @@ def test_a_step_says_who_goes_on_and_what_comes_next(client: Client):
 @pytest.mark.django_db
 def test_225_mib_is_known_for_what_it_is(client: Client):
     html = client.get("/labs/beam-blocks?view=bounds&said=225").content.decode()
-    assert "the prompt and 4 whole outputs, near the most" in html and "you: 225" in html
+    assert "the prompt and 4 whole outputs, near the most" in html and ">you said</text>" in html
 
 
 @pytest.mark.django_db
