@@ -8,7 +8,7 @@ from django import forms
 from calculators.labs import kv_transfer_calls_picture as rows
 from calculators.labs import kv_transfer_picture as drawn
 from calculators.labs.base import Ask, Expected, Group, Lab, Preset, Shown, View
-from calculators.labs.kv_size_parts import Part
+from calculators.labs.kv_size_parts import Part, Table
 from calculators.labs.row_field import GpuField, ModelField
 from calculators.models import connector_sides, kv_lease, kv_transfer, nixl_parts, nixl_pull, pd_ratio
 from calculators.models.kv_transfer import MODELS
@@ -169,11 +169,16 @@ class LeaseForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The calls so far, the parts below them, and the heading of the sums."""
+    """The calls so far, the parts below them, the heading of the sums, and all in tables."""
 
     calls: rows.CallPicture
     parts: tuple[Part, ...]
     heading: str
+    tables: tuple[Table, ...]
+
+
+BEATS_END = {nixl_pull.HANDSHAKE: "refused", nixl_pull.READ_FAILS: "the read fails", nixl_pull.STALL: "D stands still"}
+OUTSIDE = Table("Calls outside a request’s life", ("call", "half", "when"), connector_sides.OUTSIDE)
 
 
 def nixl_picture(shown: Shown) -> Picture:
@@ -182,26 +187,22 @@ def nixl_picture(shown: Shown) -> Picture:
     parts = []
     if result.waited_ms is not None:
         parts.append(drawn.wait_part(result.prefill_ms, result.read_ms, result.waited_ms))
-    if result.lease.frees_s >= 1 and inputs_outlive(shown.inputs):
-        parts.append(drawn.lease_part(result.lease))
+    if result.lease.frees_s >= 1 and shown.inputs["fault"] != nixl_pull.P_DIES:
+        parts.append(drawn.lease_part(result.lease, BEATS_END.get(shown.inputs["fault"], "D dies")))
     calls = rows.calls(shown, rows.TWO_WIDE, rows.TWO_NARROW, WORDS)
-    return Picture(calls, tuple(parts) if shown.step == shown.last_step else (), "What it comes to")
-
-
-def inputs_outlive(inputs: Mapping[str, Any]) -> bool:
-    """Whether P lives to see its lease end."""
-    return inputs["fault"] != nixl_pull.P_DIES
+    return Picture(calls, tuple(parts) if shown.step == shown.last_step else (), "What it comes to",
+                   (calls.table,))
 
 
 def sides_picture(shown: Shown) -> Picture:
     """The calls of one engine's two halves."""
     calls = rows.calls(shown, rows.ONE_WIDE, rows.ONE_NARROW, HALVES)
-    return Picture(calls, (), "What is loaded, and what asking costs")
+    return Picture(calls, (), "What is loaded, and what asking costs", (calls.table, OUTSIDE))
 
 
 def nixl_expected(result: nixl_pull.NixlPull, inputs: Mapping[str, Any], at: int) -> tuple[Expected, ...]:
     """The blocks that the request holds on P and on D after a call."""
-    return rows.blocks_held({"P": "P", "D": "D"}, result.steps[at])
+    return rows.blocks_held({"blocks on P": "P", "on D": "D"}, result.steps[at])
 
 
 def sides_expected(result: connector_sides.ConnectorSides, inputs: Mapping[str, Any], at: int) -> tuple[Expected, ...]:

@@ -40,8 +40,8 @@ TWO_WIDE = Sheet(
                            (806, "", "scheduler")), 0, 1040, True,
 )
 TWO_NARROW = Sheet(
-    NARROW, {("P", SCHEDULER): 68, ("P", WORKERS): 80, ("D", WORKERS): 98, ("D", SCHEDULER): 110},
-    {"P": 46, "D": 334}, ((68, "P", "s"), (80, "", "w"), (98, "D", "w"), (110, "", "s")), 120, 328, True,
+    NARROW, {("P", SCHEDULER): 72, ("P", WORKERS): 84, ("D", WORKERS): 100, ("D", SCHEDULER): 112},
+    {"P": 52, "D": 334}, ((72, "P", "s"), (84, "", "w"), (100, "D", "w"), (112, "", "s")), 122, 328, True,
 )
 ONE_WIDE = Sheet(
     WIDE, {("engine", SCHEDULER): 80, ("engine", WORKERS): 500}, {"engine": 38},
@@ -105,9 +105,9 @@ def told(holding: Holding) -> str:
 
 
 def blocks_held(engines: Mapping[str, str], step: Step) -> tuple[Expected, ...]:
-    """What Predict asks of each call: the blocks that the request holds on each engine, under a letter."""
-    return tuple(Expected(letter, step.held_by[engine].held, f"blocks after “{step.name}”. {step.says}")
-                 for letter, engine in engines.items())
+    """What Predict asks of each call: the blocks that the request holds on each engine, under the name given."""
+    return tuple(Expected(name, step.held_by[engine].held, f"after “{step.name}”. {step.says}", unit="blocks")
+                 for name, engine in engines.items())
 
 
 def drawing(rows: tuple[Step, ...], sheet: Sheet) -> Drawing:
@@ -118,14 +118,14 @@ def drawing(rows: tuple[Step, ...], sheet: Sheet) -> Drawing:
         y += TWO_LINES if row.returned and row.name != "forward" else ROW
     foot = y
     shapes: list[Shape] = [*heads(sheet), *lanes(sheet, foot), *gauges(rows, tops, foot, sheet)]
-    clock = -1.0
+    clock = ""
     for row, top in zip(rows, tops, strict=True):
         if top > HEAD:
             shapes.append(line(sheet_left(sheet), top, sheet.right, top, "grid"))
         shapes += call(row, top, sheet)
-        if sheet.clock and (clock < 0 or row.at_ms - clock >= 0.5):
-            shapes.append(Text(0, top + 16, span(row.at_ms / 1e3), "strong" if not sheet.words else "axis"))
-            clock = row.at_ms
+        if sheet.clock and span(row.at_ms / 1e3) != clock:
+            clock = span(row.at_ms / 1e3)
+            shapes.append(Text(4, top + 16, clock, "axis" if sheet.words else "strong"))
     shapes.append(Bar(1, tops[-1], sheet.width - 2, foot - tops[-1], "frame"))
     holders = ", ".join(f"{engine} {told(holding)}" for engine, holding in rows[-1].held_by.items())
     return Drawing(sheet.width, foot + 4, f"After {rows[-1].name}: {holders}.", tuple(shapes))

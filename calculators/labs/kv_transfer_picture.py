@@ -25,7 +25,8 @@ def split(shown: Shown) -> Picture:
             wait_part(result.prefill_ms, result.read_ms, result.noticed_ms),
             Part("Together instead: a step with a prompt chunk in it", *beside,
                  "by its prompt tokens; products only, in ms and in ordinary steps",
-                 words=f"{result.largest_chunk_tokens:,} prompt tokens a step hold the limit. {result.finding}"),
+                 words=f"{result.largest_chunk_tokens:,} prompt tokens a step hold the limit: a prompt with fewer that "
+                       f"are not cached had better stay on D. {result.finding}"),
         ),
         derivations=(Derivation("Said out loud", result.lines),), words="",
         tables=(
@@ -144,14 +145,14 @@ def lease(shown: Shown) -> Picture:
     )
 
 
-def lease_part(result: Lease) -> Part:
-    """The lease as a part of a page."""
-    wide, narrow = (lease_drawing(result, width) for width, _ in sides())
+def lease_part(result: Lease, ends: str = "D dies") -> Part:
+    """The lease as a part of a page; `ends` says what ends the heartbeats."""
+    wide, narrow = (lease_drawing(result, width, ends) for width, _ in sides())
     legend = [Swatch("s-waiting", "blocks held, nobody computes"), Swatch("s-cached", "free, still hashed", "cached")]
     return Part("P’s lease", wide, narrow, "in seconds from the end of the prefill", legend=tuple(legend))
 
 
-def lease_drawing(result: Lease, width: float) -> Drawing:
+def lease_drawing(result: Lease, width: float, ends: str) -> Drawing:
     """Heartbeats as ticks, the deadline after each, the blocks held until P frees."""
     narrow = width <= NARROW
     names, right = (4, width - 6) if narrow else (130, width - 60)
@@ -165,9 +166,6 @@ def lease_drawing(result: Lease, width: float) -> Drawing:
         shapes.append(line(x(number * unit), 16, x(number * unit), foot, "grid"))
         shapes.append(Text(x(number * unit), foot + 16, figures(number * unit), "axis", "middle"))
     shapes.append(Text(right, foot + 32, "s", "axis", "end"))
-    for name, y in zip(("D’s heartbeats", "deadline", "P’s blocks"), rows, strict=True):
-        shapes.append(Text(names if narrow else names - 8, y - 8 if narrow else y + 17, name, "strong",
-                           "start" if narrow else "end"))
     every = max(len(result.beats) // MOST_TICKS + 1, 1)
     for beat in result.beats[::every]:
         shapes.append(line(x(beat.at_s), rows[0] + 4, x(beat.at_s), rows[0] + 26, "ink"))
@@ -179,10 +177,15 @@ def lease_drawing(result: Lease, width: float) -> Drawing:
         shapes.append(said_at(x, result.end_s, 10, f"D reads at {say(result.end_s, 's')}", "strong", right))
     else:
         shapes += wall_beside(x(result.end_s), 16, rows[0] + 34)
-        shapes.append(said_at(x, result.end_s, 10, f"D dies at {say(result.end_s, 's')}", "limit-text", right))
+        shapes.append(said_at(x, result.end_s, 10, f"{ends} at {say(result.end_s, 's')}", "limit-text", right))
     shapes.append(said_at(x, result.frees_s, rows[2] + 40, f"P frees at {say(result.frees_s, 's')}", "strong halo",
                           right))
-    return Drawing(width, foot + 38, result.finding, tuple(shapes))
+    for name, y in zip(("D’s heartbeats", "deadline", "P’s blocks"), rows, strict=True):
+        shapes.append(Text(names if narrow else names - 8, y - 8 if narrow else y + 17, name, "strong halo",
+                           "start" if narrow else "end"))
+    reads = "D reads" if result.end == READS else ends
+    title = f"{reads} at {say(result.end_s, 's')}, P frees at {say(result.frees_s, 's')}."
+    return Drawing(width, foot + 38, title, tuple(shapes))
 
 
 def deadline(result: Lease, x: Scale, y: float) -> Iterator[Shape]:

@@ -34,6 +34,20 @@ NONE, BAD_BLOCKS, FAILED, ABORT = "none", "bad blocks", "failed", "abort"
 LATER = "later"
 FAIL, RECOMPUTE = "fail", "recompute"
 BLOCK_ID_BYTES = 4
+OUTSIDE = (  # what a connector is asked outside a request's life: the call, whose half, and when
+    ("register_kv_caches", "workers", "at start, once the KV tensors are there"),
+    ("set_host_xfer_buffer_ops", "workers", "right after, for connectors that go through host memory"),
+    ("bind_kv_cache_manager", "scheduler", "at start, once the scheduler has its cache manager"),
+    ("get_finished_count", "scheduler", "at start: how many workers make a transfer complete; None is all"),
+    ("get_handshake_metadata", "workers", "at start: what a peer must know to reach this worker’s memory"),
+    ("set_xfer_handshake_metadata_pp_aware", "scheduler", "then: all workers’ metadata, to be served to peers"),
+    ("reset_capture_state", "workers", "while CUDA graphs are captured"),
+    ("has_pending_block_frees", "scheduler", "when a running request finds no block: may some come soon?"),
+    ("has_pending_push_work", "scheduler", "before the engine goes idle: is anything still to be sent?"),
+    ("reset_cache", "scheduler", "when the prefix cache is reset, the connector’s included"),
+    ("unregister_kv_caches", "workers", "going to sleep; restore_kv_caches on waking"),
+    ("shutdown", "both", "at the end"),
+)
 SAID = {
     "handle_preemptions": "First of all: preempted requests’ blocks that are still being saved are seen to before "
                           "anybody writes over them.",
@@ -283,7 +297,7 @@ def gives_up(scene: Scene) -> None:
     trace.schedules(ENGINE, "request_finished_all_groups", "Its blocks stay: a load may still write them.",
                     "finish_requests", "request_finished_all_groups", returned="(False, None)", status=ABORTED)
     trace.later(ENGINE, "get_transfer_results", "The load has ended.", *LOAD_AFTER, returned="finished_recving")
-    trace.schedules(ENGINE, "_free_blocks", "Only now.", *UPDATE, *FREE_BLOCKS, *COLLECT, held=0, looks=FREE)
+    trace.schedules(ENGINE, "_free_blocks", "Freed only now that nothing writes to them.", *UPDATE, *FREE_BLOCKS, *COLLECT, held=0, looks=FREE)
 
 
 def worker(scene: Scene, call: str, says: str = "", returned: str = "") -> None:

@@ -17,7 +17,7 @@ def shown_of(view: object, values: dict, step: str | None = None, said: object =
 
 @pytest.mark.parametrize(("view", "preset"), EVERY)
 def test_every_shape_keeps_within_its_drawing(view: object, preset: object) -> None:
-    for step in ("0", "7", "999"):
+    for step in ("9", "999"):
         picture = shown_of(view, preset.values, step).picture
         parts = [(part.wide, part.narrow) for part in picture.parts]
         if view in STEPPED:
@@ -43,6 +43,12 @@ def test_the_last_step_shows_every_call_and_the_others_the_latest() -> None:
     assert "on_new_request" in words(before.picture.calls.wide)  # D's; P's was 13 calls earlier
 
 
+def test_the_lease_says_what_ended_the_heartbeats() -> None:
+    for fault, said in (("read", "the read fails at 0 s"), ("stall", "D stands still at 0 s")):
+        picture = shown_of(LAB.view("nixl"), {"fault": fault}, "999").picture
+        assert said in words(picture.parts[0].narrow)
+
+
 def test_a_dead_decode_instance_is_a_wall_and_the_lease_is_drawn() -> None:
     picture = shown_of(LAB.view("nixl"), {"fault": "D dies", "queue_s": 45}, "999").picture
     assert walls(picture.calls.wide) == 1
@@ -53,7 +59,8 @@ def test_predict_asks_who_holds_how_many_blocks() -> None:
     view = LAB.view("nixl")
     run = shown_of(view, {}).result
     read = next(place for place, step in enumerate(run.steps) if step.name == "READ")
-    assert [(entry.name, entry.value) for entry in view.predict(run, {}, read)] == [("P", 512), ("D", 512)]
+    assert [(entry.name, entry.value) for entry in view.predict(run, {}, read)] == [
+        ("blocks on P", 512), ("on D", 512)]
     sides = LAB.view("sides")
     run = shown_of(sides, {"load": "async"}).result
     parked = next(place for place, step in enumerate(run.steps) if step.held_by["engine"].status.endswith("_KVS"))
@@ -61,9 +68,11 @@ def test_predict_asks_who_holds_how_many_blocks() -> None:
         ("blocks", 251), ("computed", 4_016)]
 
 
-def test_a_slip_is_named(client: Client, db: None) -> None:
+def test_what_was_said_is_judged_and_a_slip_is_named(client: Client, db: None) -> None:
     page = client.get("/labs/kv-transfer", {"view": "split", "said": "13.4 ms"}).content.decode()
     assert "That is the link at its full rate" in page
+    page = client.get("/labs/kv-transfer", {"step": "3", "said_blocks on P": "512", "said_on D": "1"}).content.decode()
+    assert "Step 3: 1 of 2 right." in page
     page = client.get("/labs/kv-transfer", {"view": "lease", "said": "42"}).content.decode()
     assert "the last heartbeat came before it" in page
 
