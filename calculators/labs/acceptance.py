@@ -70,8 +70,9 @@ LAB = Lab(
             "windows", AcceptanceForm, solve, picture=picture, summary=summary, tell=tell, presets=PRESETS,
             title="Windows", ask=Ask(figure="mean_length", label="mean length, first valid window", unit="tokens"),
             groups=(Group("Scrapes", ("scrapes",)), Group("Step times", ("plain_step_ms", "spec_step_ms"))),
-            paste=Paste("From /metrics", "Paste two /metrics texts, one after the other; they are read once and kept "
-                        "nowhere.", "vllm:spec_decode_num_drafts_total{…} 10000", metrics_text.read),
+            paste=Paste("From /metrics", "Paste two /metrics texts of vLLM, before and after, one below the other; "
+                        "they are read once and kept nowhere.", "vllm:spec_decode_num_drafts_total{…} 10000",
+                        metrics_text.read),
         ),
         rejection.VIEW,
     ),

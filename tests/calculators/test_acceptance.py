@@ -112,10 +112,50 @@ def test_engines_are_summed_and_their_making_stands_in_for_the_start() -> None:
     ("", "No counter"), ("hello\nworld", "No counter"), (metrics(*FIRST), "Only one /metrics text"),
     (metrics(*FIRST).replace("generation_tokens", "gone"), "Text 1 has no vllm:generation_tokens"),
     ("vllm:spec_decode_num_drafts_total{} NaN", "Line 1"), ("vllm:spec_decode_num_drafts_total", "Line 1"),
+    (metrics(*FIRST).replace('position="2"', 'position="12"'), "Text 1 has 13 positions"),
+    (metrics(*FIRST).replace('position="2"', 'place="2"'), "positions without a number"),
+    ("\n".join(["vllm:generation_tokens_total{} 1"] * 9), "9 texts"),
 ])
 def test_what_cannot_be_read_is_said(text: str, fault: str) -> None:
     pasted = read(text)
     assert pasted.values == {} and any(fault in each for each in pasted.faults)
+
+
+def test_a_line_that_is_no_sample_is_said_and_left_aside() -> None:
+    text = f"$ curl :8000/metrics\n{metrics(*FIRST)}\nhello there\n{metrics(*SECOND)}"
+    pasted = read(text)
+    assert [fault[:9] for fault in pasted.faults] == ["Line 1: “", "Line 14: "]
+    assert all("left aside" in fault for fault in pasted.faults)
+    assert pasted.values["scrapes"] == read(f"{metrics(*FIRST)}\n{metrics(*SECOND)}").values["scrapes"]
+
+
+def test_many_bad_lines_are_said_as_a_few_and_a_count() -> None:
+    faults = read("what? \n" * 100).faults
+    assert len(faults) == 13 and faults[-1] == "And 89 more lines like these."
+
+
+def test_labels_may_hold_braces_and_quotes() -> None:
+    texts = [metrics(*counts).replace('"m"', r'"a}b\" {c"') for counts in (FIRST, SECOND)]
+    assert read("\n".join(texts)).values["scrapes"].startswith("10000/30000/15000/7500:4800:2700")
+
+
+@pytest.mark.parametrize("made", ["1.8e+09", ""])
+def test_a_restart_of_one_engine_among_two_is_a_restart(made: str) -> None:
+    """Engine 1 starts anew and counts little, engine 0 more: the sums grow, and the window means nothing."""
+    little = (20, 60, 30, (15, 10, 5), 60, 2)
+    after = [metrics(*[90_000 if count == 34_000 else count for count in SECOND]),
+             metrics(*little, engine=1).replace("1.7e+09", made or "1.7e+09")]
+    texts = [metrics(*FIRST), metrics(*FIRST, engine=1), *after]
+    text = "\n".join(line for each in texts for line in each.splitlines() if made or "_created" not in line)
+    before, later = parse_scrapes(read(text).values["scrapes"])
+    assert later.drafts > before.drafts and later.start > before.start
+
+
+@pytest.mark.parametrize("line", [
+    "vllm:generation_tokens{" + 'a="b" ' * 5_000, "vllm:generation_tokens{" + 'a="' * 5_000, "x " * 5_000,
+])
+def test_no_line_takes_more_than_one_pass(line: str) -> None:
+    assert read(line).values == {}  # a pattern that tries every split of these would never end
 
 
 GROWTH = st.tuples(st.integers(1, 10**6), st.lists(st.floats(0, 1), min_size=1, max_size=5), st.integers(0, 10**5))

@@ -49,6 +49,14 @@ def test_a_pasted_text_that_cannot_be_read_is_said_and_stays(client: Client):
 
 
 @pytest.mark.django_db
+def test_what_can_be_read_is_shown_beside_what_cannot(client: Client):
+    text = f"$ curl\n{metrics(*FIRST)}\n{metrics(*SECOND)}"
+    html = client.post("/labs/acceptance/paste", {"pasted": text}).content.decode()
+    assert "Line 1: “$ curl” is no line of a /metrics text; it is left aside." in html
+    assert "51.67% of drafted tokens accepted, 2.550 tokens a step" in html and "S1–S2" not in html
+
+
+@pytest.mark.django_db
 def test_a_verify_step_goes_draft_by_draft(client: Client):
     html = page(client, "view=rejection&step=3")
     assert "A: 0.1 / 0.5 is below 0.35: refused, C is drawn instead, the rest is dropped." in html
