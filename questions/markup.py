@@ -1,6 +1,7 @@
 """Markdown to safe HTML: figures and source marks are cut out before and put back, escaped, after."""
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -55,9 +56,14 @@ def render(text: str, ran: Mapping[str, Ran], sources: Sequence[str] = (), inlin
     text = text.replace("\ue000", "").replace("\ue001", "")
     text = FIGURE.sub(lambda found: keep(escape(show(found[0], ran))), text)
     text = MARK.sub(lambda found: keep(source_mark(found["id"], sources)), text)
+    return CUT.sub(lambda found: cut[int(found[1])], safe_html(text, inline)).strip()
+
+
+@lru_cache(maxsize=8192)
+def safe_html(text: str, inline: bool) -> str:
+    """Safe HTML of a text whose figures and marks are cut out: the same for every draw of a question, so remembered."""
     html = MARKDOWN.renderInline(text) if inline else MARKDOWN.render(text)
-    html = nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, url_schemes={"http", "https"})
-    return CUT.sub(lambda found: cut[int(found[1])], html).strip()
+    return nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, url_schemes={"http", "https"})
 
 
 def source_mark(name: str, sources: Sequence[str]) -> str:
