@@ -1,9 +1,12 @@
 """The cast: Ada learns, Ben interviews, Eve is a stranger, Kim edits."""
+from dataclasses import replace
+
 import pytest
 from django.test import Client
 from hypothesis import HealthCheck, settings
 
 from accounts.models import User
+from questions import loading
 
 # The same examples at every run, however slow the machine; to search for new ones: --hypothesis-profile=default.
 steady = {"derandomize": True, "deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -30,6 +33,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     touching |= {item: False for item in items if "calculators" in item.path.parts or item.path.name == "test_labs.py"}
     config.hook.pytest_deselected(items=[item for item in items if not touching[item]])
     items[:] = [item for item in items if touching[item]]
+
+
+@pytest.fixture(scope="session")
+def real_bank() -> loading.Bank:
+    """The bank as its files have it. Reading it plays every question's runs, so it is read once."""
+    return loading.read_bank()
+
+
+@pytest.fixture(scope="session")
+def real_deck(real_bank: loading.Bank) -> loading.Bank:
+    """The bank's number cards without its questions."""
+    return replace(real_bank, questions={})
 
 
 def person(name: str) -> User:

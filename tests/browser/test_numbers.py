@@ -14,11 +14,9 @@ Check = Callable[[Page], None]
 
 
 @pytest.fixture
-def learner(transactional_db: None, ada: User) -> User:
+def learner(transactional_db: None, ada: User, real_deck: loading.Bank) -> User:
     """Ada with the real deck and no question."""
-    topics = loading.read_topics(loading.FOLDER)
-    notes, _ = loading.read_decks(loading.deck_of(loading.FOLDER), {topic.slug for topic in topics}, {})
-    loading.load_bank(loading.Bank(topics, {}, notes))
+    loading.load_bank(real_deck)
     services.ensure_cards(ada)
     return ada
 

@@ -44,15 +44,10 @@ def card(deal: Callable[[int], list[Card]]) -> Card:
     return deal(1)[0]
 
 
-@pytest.fixture(scope="session")
-def bank() -> loading.Bank:
-    return loading.read_bank()
-
-
 @pytest.fixture
-def deck(ada: User, bank: loading.Bank) -> dict[str, Card]:
+def deck(ada: User, real_bank: loading.Bank) -> dict[str, Card]:
     """Ada's questions of the real bank, by slug, and a plain one that takes an outline; no number card is begun."""
-    loading.load_bank(bank)
+    loading.load_bank(real_bank)
     write_questions(1)
     ada.profile.new_questions_per_day, ada.profile.new_numbers_per_day = 63, 0
     ada.profile.save()

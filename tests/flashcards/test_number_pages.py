@@ -15,11 +15,9 @@ from tests.flashcards.conftest import write_questions
 
 
 @pytest.fixture
-def deck(ada: User) -> dict[str, Card]:
+def deck(ada: User, real_deck: loading.Bank) -> dict[str, Card]:
     """Ada's number cards of the real deck, by slug, those of the number's side with a ’; and two questions."""
-    topics = loading.read_topics(loading.FOLDER)
-    notes, _ = loading.read_decks(loading.deck_of(loading.FOLDER), {topic.slug for topic in topics}, {})
-    loading.load_bank(loading.Bank(topics, {}, notes))
+    loading.load_bank(real_deck)
     write_questions(2)
     services.ensure_cards(ada)
     cards = Card.objects.filter(user=ada).exclude(note=None).select_related("note")

@@ -211,11 +211,8 @@ def test_siblings_are_named_up_to_three(slugs: list[str], words: str) -> None:
 
 # A month
 
-def test_a_month_of_the_default_load_keeps_siblings_apart_and_the_limits(ada: User) -> None:
-    topics = loading.read_topics(loading.FOLDER)
-    deck, faults = loading.read_decks(loading.deck_of(loading.FOLDER), {topic.slug for topic in topics}, {})
-    assert not faults
-    loading.load_bank(loading.Bank(topics, {}, deck))
+def test_a_month_of_the_default_load_keeps_siblings_apart_and_the_limits(ada: User, real_deck: loading.Bank) -> None:
+    loading.load_bank(real_deck)
     write_questions(63)
     services.ensure_cards(ada)
     ada.profile.zone = "Europe/Berlin"

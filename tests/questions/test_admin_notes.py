@@ -16,14 +16,10 @@ ADD = "/admin/questions/note/add/"
 
 
 @pytest.fixture
-def deck(db: None) -> loading.Bank:
+def deck(db: None, real_deck: loading.Bank) -> loading.Bank:
     """The bank's number cards, loaded."""
-    topics = loading.read_topics(loading.FOLDER)
-    notes, faults = loading.read_decks(loading.deck_of(loading.FOLDER), {topic.slug for topic in topics}, {})
-    assert faults == {}
-    bank = loading.Bank(topics, {}, notes)
-    loading.load_bank(bank)
-    return bank
+    loading.load_bank(real_deck)
+    return real_deck
 
 
 def in_group(user: User, name: str) -> Client:

@@ -4,19 +4,19 @@ from questions.checking import texts_of
 from questions.figures import FIGURE
 
 
-def test_no_file_of_the_bank_has_a_fault():
-    report = loading.check_bank(loading.read_bank(), draws=40)
+def test_no_file_of_the_bank_has_a_fault(real_bank: loading.Bank):
+    report = loading.check_bank(real_bank, draws=40)
     assert report.faults == {}
 
 
-def test_every_answer_takes_its_figures_from_a_lab():
-    for document in loading.read_bank().questions.values():
+def test_every_answer_takes_its_figures_from_a_lab(real_bank: loading.Bank):
+    for document in real_bank.questions.values():
         texts = dict(texts_of(document))
         for part in ("ask", "said_aloud", "derivation"):
             assert FIGURE.search(texts[part]), f"{document.slug}, {part}"
 
 
-def test_an_answer_can_be_said_in_a_minute_and_a_half():
-    for document in loading.read_bank().questions.values():
+def test_an_answer_can_be_said_in_a_minute_and_a_half(real_bank: loading.Bank):
+    for document in real_bank.questions.values():
         words = FIGURE.sub("0", document.said_aloud).split()
         assert len(words) <= 240, f"{document.slug}: {len(words)} words"  # 160 words a minute

@@ -18,8 +18,8 @@ WITH = ("prefill-damage", "three-ceilings", "recompute-or-move", "budget-dial", 
 
 
 @pytest.fixture(scope="module")
-def files() -> dict[str, QuestionFile]:
-    return {file.slug: file for file in loading.read_bank().questions.values()}
+def files(real_bank: loading.Bank) -> dict[str, QuestionFile]:
+    return real_bank.questions
 
 
 def assert_words_within(drawing: Drawing) -> None:
@@ -52,8 +52,8 @@ def pens(gist: Gist) -> list[Path]:
 
 
 @pytest.fixture
-def damage(db: None) -> Question:
-    loading.load_bank(loading.read_bank())
+def damage(db: None, real_bank: loading.Bank) -> Question:
+    loading.load_bank(real_bank)
     return Question.objects.get(slug="prefill-damage")
 
 

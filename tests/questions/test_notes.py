@@ -213,7 +213,6 @@ def test_a_bad_deck_stops_the_load_and_every_fault_is_named(folder: Path) -> Non
 
 # The deck itself
 
-DECK = loading.read_bank().notes
 # What an equation from the ask alone gives, and what only the lab of its calc does.
 WITHOUT_A_SOURCE = {
     "step-sync-gap", "async-four-steps", "async-max-gain", "async-eos-waste", "inflight-d", "spec-rate", "spec-budget",
@@ -221,29 +220,30 @@ WITHOUT_A_SOURCE = {
 }
 
 
-def test_the_deck_has_its_89_cards() -> None:
-    topics = [note.topic for note in DECK.values()]
+def test_the_deck_has_its_89_cards(real_deck: loading.Bank) -> None:
+    topics = [note.topic for note in real_deck.notes.values()]
     assert {topic: topics.count(topic) for topic in dict.fromkeys(topics)} == {
         "engine": 13, "kernels": 14, "kv-cache": 11, "sampling": 14, "scale-out": 18, "scheduling": 9, "sizing": 10}
 
 
-def test_every_card_says_where_its_number_is_from() -> None:
-    assert {slug for slug, note in DECK.items() if not note.source} == WITHOUT_A_SOURCE
+def test_every_card_says_where_its_number_is_from(real_deck: loading.Bank) -> None:
+    assert {slug for slug, note in real_deck.notes.items() if not note.source} == WITHOUT_A_SOURCE
 
 
-def test_cards_that_a_lab_can_compute_agree_with_it() -> None:
-    with_lab = [note for note in DECK.values() if note.calc]
+def test_cards_that_a_lab_can_compute_agree_with_it(real_deck: loading.Bank) -> None:
+    with_lab = [note for note in real_deck.notes.values() if note.calc]
     assert with_lab
     for note in with_lab:
         low, high = note.accept
         assert low <= computed(note, run_lab) <= high, note.slug
 
 
-def test_a_number_seen_from_behind_is_told_apart_from_every_other() -> None:
-    fronts = [(note.topic, shown_value(note), note.unit, note.cue) for note in DECK.values() if note.reverse]
+def test_a_number_seen_from_behind_is_told_apart_from_every_other(real_deck: loading.Bank) -> None:
+    turned = [note for note in real_deck.notes.values() if note.reverse]
+    fronts = [(note.topic, shown_value(note), note.unit, note.cue) for note in turned]
     assert len(set(fronts)) == len(fronts)
 
 
-def test_a_cue_does_not_say_the_ask() -> None:
-    for note in DECK.values():
+def test_a_cue_does_not_say_the_ask(real_deck: loading.Bank) -> None:
+    for note in real_deck.notes.values():
         assert note.cue.casefold() not in note.ask.casefold() or not note.cue, note.slug

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def bank() -> None:
-    loading.load_bank(loading.read_bank())
+def bank(real_bank: loading.Bank) -> None:
+    loading.load_bank(real_bank)
 
 
 @pytest.fixture
