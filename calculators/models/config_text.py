@@ -22,6 +22,8 @@ SEPARATOR = re.compile(r"\s*([-=*#_~])\1{2,}.{0,40}")
 LOGGED = re.compile(r"\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 ENGINE = re.compile(r"LLM engine \(v([0-9][^)]{0,60})\) with config: ?")
 SERVER = re.compile(r"API server version v?([0-9][0-9A-Za-z.+]{0,60})")
+RANK = re.compile(r"EngineCore_DP([0-9]+)")
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 GIVEN = re.compile(r"\bargs: ?(?=\{|Namespace\()")  # what was asked for, as the server logs it
 COMMAND = re.compile(
     r"\s*(\$ )?([A-Za-z_][A-Za-z0-9_]*=\S* +)*(\S*vllm serve\b|python\S* -m vllm\.entrypoints|docker run\b|--?[A-Za-z])"
@@ -39,8 +41,10 @@ SAID = {
     "max_num_batched_tokens": re.compile(r"Chunked prefill is enabled with max_num_batched_tokens=([0-9]{1,9})"),
     "attention_backend": re.compile(r"Using ([A-Za-z0-9_ ]{2,40}?) (?:attention )?backend (?:out of|on V1)"),
     "model_runner": re.compile(r"Using (V2) Model Runner|using the (V1) model runner"),
-    "async_scheduling": re.compile(r"Asynchronous scheduling is (enabled|disabled)|Async scheduling is (disabled)"),
+    "async_scheduling": re.compile(r"Async(?:hronous)? scheduling (?:is|will be) (enabled|disabled)"),
+    "cudagraph_mode": re.compile(r"is not supported.{1,200}; setting cudagraph_mode=([A-Z_]{4,30})"),
 }
+AHEAD = ("max_num_batched_tokens", "async_scheduling")  # said before the engine's line
 CONFIGS = ("compilation_config.", "kernel_config.", "scheduler_config.", "cache_config.", "parallel_config.",
            "attention_config.", "lora_config.", "model_config.")
 NOW_CALLED = {
@@ -84,18 +88,20 @@ class Draft:
 
     settings: dict[str, str] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
+    rank: str = ""  # of the data-parallel engine whose line was read
 
 
 class Reader:
     """Goes through the lines once; `at` is the next."""
 
     def __init__(self, text: str) -> None:
-        lines = text.splitlines()
+        lines = COLOURS.sub("", text).splitlines()
         self.lines = [LISTED.sub("", line) for line in lines[:MOST_LINES]]
         self.at = 0
         self.drafts = [Draft()]
         self.faults = [f"Only the first {MOST_LINES:,} lines were read."] if len(lines) > MOST_LINES else []
         self.parted = False
+        self.ahead: dict[str, str] = {}  # what a log said ahead of the engine line it belongs to
 
     def run(self) -> Read:
         while self.at < len(self.lines) and not (len(self.drafts) > 2 and self.drafts[2].settings):
@@ -104,6 +110,7 @@ class Reader:
             if len(line) > LONGEST_LINE:
                 self.say(f"longer than {LONGEST_LINE:,} characters; only those were read.")
             self.line(line[:LONGEST_LINE])
+        self.drafts[-1].settings |= self.ahead
         configs = tuple(Config(renamed(draft.settings), "command" in draft.kinds, "engine" in draft.kinds)
                         for draft in self.drafts if draft.settings)
         if len(configs) > 2:
@@ -119,14 +126,14 @@ class Reader:
         elif SEPARATOR.fullmatch(line):
             self.begin()
         elif found := ENGINE.search(line):
-            self.engine(found[1], line[found.end():])
+            self.engine(found[1], line[found.end():], line[: found.start()])
         elif found := SERVER.search(line):
             self.into("server", "engine").settings.setdefault("version", found[1])
         elif found := GIVEN.search(line):
             self.nested("given", line[found.end():])
         elif LOGGED.search(line):
             self.logged(line)
-        elif COMMAND.match(line):
+        elif COMMAND.match(line) or "vllm serve " in line:
             self.command(line)
         elif line.lstrip().startswith("{"):
             self.nested("json", line.strip())
@@ -165,10 +172,17 @@ class Reader:
             self.at += 1
         return text
 
-    def engine(self, version: str, text: str) -> None:
-        """The engine's own line."""
-        started, draft = self.at, self.into("engine")
-        entries, closed = parts(self.joined(text))
+    def engine(self, version: str, text: str, before: str) -> None:
+        """The engine's own line; that of another data-parallel rank of the same start is passed over."""
+        started, text = self.at, self.joined(text)
+        rank = found[1] if (found := RANK.search(before)) else ""
+        if "engine" in self.drafts[-1].kinds and rank != self.drafts[-1].rank:
+            return
+        draft = self.into("engine")
+        draft.rank = rank
+        draft.settings |= self.ahead
+        self.ahead = {}
+        entries, closed = parts(text)
         draft.settings["version"] = version
         if not closed:
             self.faults.append(f"Line {started}: it breaks off before its brackets close; what stands before is read.")
@@ -228,7 +242,11 @@ class Reader:
             if found := form.search(line):
                 value = next(filter(None, found.groups()))
                 value = {"enabled": "True", "disabled": "False"}.get(value, plain(value))
-                self.drafts[-1].settings.setdefault(name, value)
+                settings = self.drafts[-1].settings
+                if name == "cudagraph_mode":  # it falls back from what the engine's line says
+                    settings.pop("compilation_config.cudagraph_mode", None)
+                ahead = name in AHEAD and "engine" in self.drafts[-1].kinds
+                (self.ahead if ahead else settings).setdefault(name, value)
                 return True
         return bool(LOGGED.search(line))
 

@@ -70,6 +70,29 @@ def test_other_lines_of_a_log_belong_to_the_start_they_stand_by() -> None:
     assert read(log * 2).faults == ()
 
 
+def test_what_is_said_ahead_of_a_line_belongs_to_it() -> None:
+    chunked = "INFO x [scheduler.py:1] Chunked prefill is enabled with max_num_batched_tokens={}."
+    first, second = sides("\n".join((chunked.format(2048), V0_10, chunked.format(8192), V0_19)))
+    assert (first["max_num_batched_tokens"], second["max_num_batched_tokens"]) == ("2048", "8192")
+
+
+def test_a_fall_back_stands_for_what_was_asked_for() -> None:
+    warned = ("WARNING x [compilation.py:1] CUDAGraphMode.FULL_AND_PIECEWISE is not supported with spec-decode for "
+              "attention backend CUTLASS_MLA (support: UNIFORM_SINGLE_TOKEN_DECODE); setting cudagraph_mode=PIECEWISE\n"
+              "WARNING x [vllm.py:1] Model Runner V2 does not yet support speculative method 'suffix'; using the V1 "
+              "model runner instead.\nWARNING x [vllm.py:1] Async scheduling is disabled because the V1 model runner does "
+              "not support it with suffix.\n")
+    first, second = sides(f"{V0_19}\n---\n{V0_19}\n{warned}")
+    fell = {name: value for name, value in second.items() if first.get(name) != value}
+    assert fell == {"cudagraph_mode": "PIECEWISE", "model_runner": "V1", "async_scheduling": "False"}
+
+
+def test_the_ranks_of_one_start_are_one_configuration() -> None:
+    ranks = [V0_19.replace("(EngineCore pid", f"\x1b[1;36m(EngineCore_DP{rank} pid") for rank in (0, 1)]
+    later = [line.replace("v0.19.1", "v0.33.0") for line in ranks]
+    assert [side["version"] for side in sides("\n".join(ranks + later))] == ["0.19.1", "0.33.0"]
+
+
 def test_a_line_that_a_terminal_broke_is_joined() -> None:
     broken = V0_19.replace("'custom_ops'", "\n'custom_ops'").replace("pooler_config", "pool\ner_config")
     assert sides(f"{broken}\n{V0_10}")[0]["cudagraph_mode"] == "FULL_AND_PIECEWISE"
