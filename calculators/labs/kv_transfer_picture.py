@@ -13,6 +13,7 @@ from calculators.pictures import MEASURE, NARROW, WIDE, Bar, Drawing, Scale, Sha
 from calculators.ruled import figures, round_unit
 
 MOST_TICKS = 24  # heartbeats drawn one by one
+MOST_LISTED = 100  # of them in the table, the first ones
 
 
 def split(shown: Shown) -> Picture:
@@ -141,7 +142,8 @@ def lease(shown: Shown) -> Picture:
     return Picture(
         parts=(lease_part(result),), derivations=(Derivation("Said out loud", result.lines),), words=result.finding,
         tables=(Table("Heartbeats", ("at, s", "deadline, s", "moves it"), tuple(
-            (f"{beat.at_s:g}", f"{beat.deadline_s:g}", "yes" if beat.moves else "no") for beat in result.beats)),),
+            (f"{beat.at_s:g}", f"{beat.deadline_s:g}", "yes" if beat.moves else "no")
+            for beat in result.beats[:MOST_LISTED])),),
     )
 
 

@@ -297,7 +297,8 @@ def gives_up(scene: Scene) -> None:
     trace.schedules(ENGINE, "request_finished_all_groups", "Its blocks stay: a load may still write them.",
                     "finish_requests", "request_finished_all_groups", returned="(False, None)", status=ABORTED)
     trace.later(ENGINE, "get_transfer_results", "The load has ended.", *LOAD_AFTER, returned="finished_recving")
-    trace.schedules(ENGINE, "_free_blocks", "Freed only now that nothing writes to them.", *UPDATE, *FREE_BLOCKS, *COLLECT, held=0, looks=FREE)
+    trace.schedules(ENGINE, "_free_blocks", "Freed only now that nothing writes to them.", *UPDATE, *FREE_BLOCKS,
+                    *COLLECT, held=0, looks=FREE)
 
 
 def worker(scene: Scene, call: str, says: str = "", returned: str = "") -> None:

@@ -212,7 +212,8 @@ def aborted(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[None, 
     wire(scene)
     released(scene, "P does not know of the abort; the read has ended, and that is what it waits for.")
     polled(scene, "The read has ended.", "finished_recving")
-    trace.schedules(D, "_free_blocks", "Freed only now that nothing writes to them.", *UPDATE, *FREE_BLOCKS, *COLLECT, held=0, looks=FREE)
+    trace.schedules(D, "_free_blocks", "Freed only now that nothing writes to them.", *UPDATE, *FREE_BLOCKS, *COLLECT,
+                    held=0, looks=FREE)
     return None, False
 
 

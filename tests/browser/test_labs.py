@@ -24,6 +24,7 @@ STATES = (
     "/labs/acceptance?said=1.55", "/labs/acceptance?view=rejection&step=3",
     "/labs/epp?said=3.75", "/labs/epp?request=lora", "/labs/wide-ep?view=experts&said=0.29",
     "/labs/wide-ep?view=prefills&step=8&said_r0=1024",
+    "/labs/kv-transfer?queue_s=45&fault=D+dies&step=19", "/labs/kv-transfer?view=sides&step=8&said_blocks=256",
 )
 
 
