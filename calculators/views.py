@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
+from django.core.files.uploadhandler import MemoryFileUploadHandler
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from calculators.answer import answer
 from calculators.labs import LABS
+from calculators.labs import scheduler_record as recorded
 from calculators.labs.base import Lab
 from calculators.stage import stage_of
 from drillapp.htmx import render_page, wants_fragment
@@ -102,6 +104,16 @@ def paste(request: HttpRequest, slug: str) -> HttpResponse:
     context = {"lab": lab, "stage": stage_of(lab, given), "pasted": text[:LONGEST_PASTE], "paste_faults": faults,
                "pasted_into": name}
     return render(request, "calculators/lab.html", context)
+
+
+@csrf_exempt  # as for paste
+@require_http_methods(["GET", "HEAD", "POST"])
+@labs_open
+def scheduler_record(request: HttpRequest) -> HttpResponse:
+    """A recorded run of the scheduler, pasted or uploaded, at one step; each request brings it and none keeps it."""
+    request.upload_handlers = [MemoryFileUploadHandler(request)]  # a file too large for that is left out, not stored
+    page = recorded.asked(request.POST, request.FILES.get("file")) if request.method == "POST" else recorded.BLANK
+    return render(request, "calculators/scheduler_record.html", {"page": page})
 
 
 @require_GET

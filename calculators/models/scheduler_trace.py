@@ -2,7 +2,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from calculators.models.scheduler import Knobs, Request, Scheduler, Step
 
@@ -44,7 +44,7 @@ def first_difference(document: Json) -> str | None:
 def scheduler_of(document: Json) -> Scheduler:
     """The model at step 0 of a recorded run, with the run's inputs."""
     config = dict(document["config"])
-    known = {knob.name for knob in fields(Knobs)}
+    known = {knob.name for knob in fields(Knobs)} - {"usable_blocks", "async_scheduling"}
     knobs = Knobs(
         usable_blocks=config["num_gpu_blocks"] - 1,  # block 0 is the null block
         async_scheduling=config["scheduler"] == "AsyncScheduler",
@@ -88,13 +88,30 @@ def recorded_form(step: Step, knobs: Knobs) -> dict[str, Json]:
     return form
 
 
+class Difference(NamedTuple):
+    """One field that is not the same: its path, and what stands there on either side, as JSON."""
+
+    path: str
+    ours: str
+    theirs: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: ours {self.ours}, theirs {self.theirs}"
+
+
 def difference_between(ours: Json, theirs: Json, where: str) -> str | None:
-    """The first difference as "path: ours …, theirs …"; a tuple equals a list, and types count (1 is not true)."""
+    """The first difference as "path: ours …, theirs …", None without."""
+    first = next(differences(ours, theirs, where), None)
+    return str(first) if first else None
+
+
+def differences(ours: Json, theirs: Json, where: str = "") -> Iterator[Difference]:
+    """Every difference, field by field; a tuple equals a list, and types count (1 is not true)."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in [*ours, *(key for key in theirs if key not in ours)]:
             path = f"{where}.{key}" if where else key
-            if difference := difference_between(ours.get(key, MISSING), theirs.get(key, MISSING), path):
-                return difference
-        return None
+            yield from differences(ours.get(key, MISSING), theirs.get(key, MISSING), path)
+        return
     mine, other = (value if value is MISSING else json.dumps(value) for value in (ours, theirs))
-    return None if mine == other else f"{where}: ours {mine}, theirs {other}"
+    if mine != other:
+        yield Difference(where, mine, other)

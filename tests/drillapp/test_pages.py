@@ -19,7 +19,7 @@ OPEN_TO_STRANGERS = {
     "account_signup", "account_inactive", "account_email_verification_sent", "account_confirm_email",
     "account_reset_password", "account_reset_password_done", "account_reset_password_from_key",
     "account_reset_password_from_key_done", "calculators:labs_page", "calculators:lab_page", "calculators:lab_json",
-    "calculators:paste", "calculators:without_slash",
+    "calculators:paste", "calculators:scheduler_record", "calculators:without_slash",
 }  # fmt: skip
 SAMPLE = {"pk": "1", "slug": "scheduler", "token": "none", "key": "none", "uidb36": "1", "app_label": "questions"}
 SAMPLE |= {"object_id": "1", "content_type_id": "1", "url": "none"}
