@@ -80,8 +80,8 @@ def test_a_fall_back_stands_for_what_was_asked_for() -> None:
     warned = ("WARNING x [compilation.py:1] CUDAGraphMode.FULL_AND_PIECEWISE is not supported with spec-decode for "
               "attention backend CUTLASS_MLA (support: UNIFORM_SINGLE_TOKEN_DECODE); setting cudagraph_mode=PIECEWISE\n"
               "WARNING x [vllm.py:1] Model Runner V2 does not yet support speculative method 'suffix'; using the V1 "
-              "model runner instead.\nWARNING x [vllm.py:1] Async scheduling is disabled because the V1 model runner does "
-              "not support it with suffix.\n")
+              "model runner instead.\n"
+              "WARNING x [vllm.py:1] Async scheduling is disabled because the V1 model runner does not support it.\n")
     first, second = sides(f"{V0_19}\n---\n{V0_19}\n{warned}")
     fell = {name: value for name, value in second.items() if first.get(name) != value}
     assert fell == {"cudagraph_mode": "PIECEWISE", "model_runner": "V1", "async_scheduling": "False"}
