@@ -6,11 +6,11 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from calculators.labs import serve_command_picture
+from calculators.labs import serve_command_picture, serve_command_plans_picture, serve_command_ttft_picture
 from calculators.labs.base import Ask, Group, Lab, Paste, Preset, Shown, Switch, View, text_of
 from calculators.labs.row_field import GpuField, ModelField
-from calculators.models import serve_builder
-from calculators.models.catalogue import GPUS, MODELS
+from calculators.models import deploy_ttft, parallel_plans, serve_builder
+from calculators.models.catalogue import BF16, FP8, GPUS, MODELS
 from calculators.models.serve_builder import BY_NAME, DRAFTERS, NIXL, NIXL_AND_HOST, knobs_for, line_of, served
 from calculators.models.serve_command import DEFAULT_MODEL, read
 from calculators.models.serve_flags import BY_DEST, VALUES
@@ -128,6 +128,68 @@ class ServeForm(forms.Form):
         "kv_offloading_size": "GiB", "shutdown_timeout": "s", "host_gib": "GiB", "mean_tokens": "tok",
         "long_prefill_token_threshold": "tok",
     }
+
+
+class PlansForm(forms.Form):
+    """The node, the model on it, the users, and the rules of a decode step."""
+
+    model = ModelField(initial="llama-3.1-70b")
+    weights = forms.ChoiceField(choices=[(BF16, "bf16"), (FP8, "fp8")], initial=BF16)
+    gpu = GpuField(label="GPU", initial="h100")
+    gpus = forms.IntegerField(label="GPUs, one node", min_value=1, max_value=16, initial=8)
+    context_tokens = forms.IntegerField(label="context", min_value=16, max_value=10_485_760, initial=4_096)
+    users = forms.IntegerField(min_value=1, max_value=100_000, initial=64, help_text="on the node at once")
+    held_tokens = forms.IntegerField(
+        label="held on average", min_value=1, max_value=10_485_760, initial=2_048,
+        help_text="a sequence, in a decode step",
+    )
+    bandwidth_share = forms.FloatField(label="bandwidth, of peak", min_value=0.05, max_value=1, initial=0.7)
+    reduce_us = forms.FloatField(label="an all-reduce", min_value=0, max_value=10_000, initial=15)
+
+    units = {"context_tokens": "tok", "held_tokens": "tok", "reduce_us": "µs"}
+
+
+class DeployForm(forms.Form):
+    """The load of a replica, its hit ratio before and after, and what a prefill and a decode step take."""
+
+    rate_per_s = forms.FloatField(label="arrivals", min_value=0.01, max_value=10_000, initial=6)
+    replicas = forms.IntegerField(min_value=1, max_value=1_000, initial=1)
+    prompt_tokens = forms.IntegerField(label="prompt", min_value=1, max_value=1_000_000, initial=4_000)
+    hit_percent = forms.FloatField(label="hits before", min_value=0, max_value=100, initial=75)
+    hit_after_percent = forms.FloatField(label="hits after", min_value=0, max_value=100, initial=20)
+    prefill_tokens_per_s = forms.FloatField(
+        label="prefill, tokens", min_value=100, max_value=10_000_000, initial=25_000,
+    )
+    decode_ms = forms.FloatField(label="a decode step", min_value=0.1, max_value=10_000, initial=10)
+    front_end_ms = forms.FloatField(label="front end", min_value=0, max_value=60_000, initial=5)
+
+    units = {"rate_per_s": "/s", "prompt_tokens": "tok", "hit_percent": "%", "hit_after_percent": "%",
+             "prefill_tokens_per_s": "/s", "decode_ms": "ms", "front_end_ms": "ms"}
+
+
+def plans_summary(inputs: Mapping[str, Any]) -> str:
+    return (f"{MODELS[inputs['model']].name} {inputs['weights']}, {inputs['gpus']} × {GPUS[inputs['gpu']].name}, "
+            f"{inputs['users']:,} users of {inputs['context_tokens']:,}")
+
+
+def deploy_summary(inputs: Mapping[str, Any]) -> str:
+    return (f"{inputs['rate_per_s']:g}/s of {inputs['prompt_tokens']:,}, hits {inputs['hit_percent']:g}% to "
+            f"{inputs['hit_after_percent']:g}%")
+
+
+def tell_plans(result: parallel_plans.Plans) -> Iterator[str]:
+    """Each plan in a line, then the choice and its command."""
+    for plan in result.plans:
+        but = f", but {plan.why_not}" if plan.why_not else ""
+        yield (f"{plan.name}: {plan.kv_gib:,.2f} GiB of KV a GPU, {plan.sequences:,} sequences, "
+               f"{plan.step_ms:.1f} ms a step{but}")
+    yield from (result.verdict, result.command)
+
+
+def tell_deploy(result: deploy_ttft.DeployTtft) -> Iterator[str]:
+    """The finding, what the queue makes of it, and the lines."""
+    yield from (result.finding, result.verdict, result.itl_verdict)
+    yield from (f"{line.label} = {line.expression} = {line.figure} {line.unit}" for line in result.lines)
 
 
 def summary(inputs: Mapping[str, Any]) -> str:
@@ -287,6 +349,45 @@ LAB = Lab(
             ask=Ask(figure="at_once", label="requests of full length that fit at once", unit="requests"),
             paste=Paste("From a command", "Paste a vllm serve command, with its line ends, quotes and variables. It is "
                         "read once and kept nowhere.", "vllm serve ORG/MODEL --max-model-len 32K …", paste),
+        ),
+        View(
+            "plans", PlansForm, parallel_plans.solve, title="width or replicas",
+            picture=serve_command_plans_picture.picture, summary=plans_summary, tell=tell_plans,
+            fragment="calculators/labs/_serve_command_plans.html",
+            ask=Ask(figure="chosen", label="the narrowest that serves them",
+                    choices=tuple((str(width), f"TP {width}") for width in parallel_plans.WIDTHS)),
+            presets=(
+                Preset("70B on eight", {}, "Chat at 4K on one node: which width, and how many replicas?"),
+                Preset("the same in fp8", {"weights": FP8}, "Half the weights: now two GPUs hold a replica."),
+                Preset("R1 on eight H200", {"model": "deepseek-v3", "gpu": "h200"},
+                       "A latent has no heads to share, so each GPU of a replica keeps all of it."),
+                Preset("8B without NVLink", {"model": "llama-3.1-8b", "gpu": "l40s"},
+                       "Small enough for one; what would width buy here?"),
+                Preset("long documents", {"context_tokens": 100_000, "held_tokens": 60_000, "users": 12},
+                       "Few users, each with a lot of KV."),
+            ),
+            groups=(
+                Group("Node", ("model", "weights", "gpu", "gpus")),
+                Group("Traffic", ("context_tokens", "users", "held_tokens")),
+                Group("Rules of thumb", ("bandwidth_share", "reduce_us"), folded=True),
+            ),
+        ),
+        View(
+            "ttft", DeployForm, deploy_ttft.solve, title="after a rollout",
+            picture=serve_command_ttft_picture.picture, summary=deploy_summary, tell=tell_deploy,
+            fragment="calculators/labs/_serve_command_ttft.html",
+            ask=Ask(figure="p99_wait_s", label="P99 wait afterwards", unit="s"),
+            presets=(
+                Preset("75% to 20%", {}, "A rollout moved the hit ratio; the GPUs look as before."),
+                Preset("75% to 50%", {"hit_after_percent": 50}, "A milder fall."),
+                Preset("a cold start", {"hit_after_percent": 0}, "Every cache empty at once, at full load."),
+                Preset("two replicas", {"replicas": 2}, "The same traffic over two: half the load, and the tail?"),
+            ),
+            groups=(
+                Group("Load", ("rate_per_s", "replicas", "prompt_tokens")),
+                Group("Prefix hits", ("hit_percent", "hit_after_percent")),
+                Group("The replica", ("prefill_tokens_per_s", "decode_ms", "front_end_ms")),
+            ),
         ),
     ),
     notes=("Flags, choices and defaults are those of vLLM 0.33.0. The fit is the memory ledger’s: exact in weights and "

@@ -1,7 +1,6 @@
 """The picture of a serve command: its lines beside what each means, and one GPU filled in the order of a start."""
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import floor
 from typing import Any, NamedTuple
 
 from calculators.labs.base import Shown
@@ -11,7 +10,7 @@ from calculators.models.serve_fit import Fit
 from calculators.models.serve_rule import Finding
 from calculators.models.serve_words import glossary
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, wall_beside
-from calculators.ruled import columns, figures, round_unit, width_of
+from calculators.ruled import columns, round_unit, width_of
 
 GLOSSARY = glossary()
 TOP, HIGH = 52, 66
@@ -101,10 +100,7 @@ def bar(made: Fit, said: float | None, width: int) -> Drawing:
     scale = Scale(0, end_of(made), 0, width - 8)
     foot = TOP + HIGH
     unit = round_unit(end_of(made), 10) if narrow else unit_of(made)
-    every = 1 if narrow else 10
-    last = floor(scale.high / unit / every) * every * unit
-    shapes: list[Shape] = [*columns(scale, unit, TOP - 10, foot + 10, every,
-                                    lambda value: f"{figures(value)}{' GiB' if value >= last else ''}")]
+    shapes: list[Shape] = [*columns(scale, unit, TOP - 10, foot + 10, every=1 if narrow else 10)]
     between = ledger.loaded_gib + made.overhead_gib
     shapes += filled(scale, 0, ledger.loaded_gib, "solid", "", ("weights", f"{ledger.loaded_gib:,.2f}"))
     shapes += filled(scale, ledger.loaded_gib, between, "guessed", "estimated",
@@ -122,7 +118,8 @@ def bar(made: Fit, said: float | None, width: int) -> Drawing:
         words = f"no room for KV: {ledger.kv_gib:,.2f} GiB".replace("-", "−")
         shapes.append(Text(width - 8, foot + 46, words, "strong", "end"))
     shapes += guess(scale, between, made, said, width)
-    return Drawing(width, foot + 56, ledger.finding, tuple(shapes))
+    shapes.append(Text(0, foot + 66, "GiB of one GPU", "axis"))
+    return Drawing(width, foot + 72, ledger.finding, tuple(shapes))
 
 
 def filled(scale: Scale, start: float, end: float, css: str, pattern: str, words: tuple[str, ...]) -> Iterator[Shape]:
@@ -151,7 +148,7 @@ def pool(scale: Scale, start: float, made: Fit) -> Iterator[Shape]:
             yield line(at, TOP + HIGH / 2 + 4, at, TOP + HIGH, "edge")
         yield line(x, TOP + HIGH / 2 + 4, end, TOP + HIGH / 2 + 4, "edge")
     said = (f"KV pool {made.kv_gib:,.2f} GiB = {made.at_once:,.1f} requests", f"KV {made.kv_gib:,.2f} GiB",
-            f"{made.at_once:,.1f} fit", f"{made.kv_gib:,.1f}")
+            f"{made.at_once:,.1f} fit", f"KV {made.kv_gib:,.0f}")
     words = next((text for text in said if width_of(text) + 2 * ROOM <= width), "")
     if words:
         yield Text(x + ROOM, TOP + 24, words, "strong")
@@ -171,7 +168,7 @@ def guess(scale: Scale, start: float, made: Fit, said: float | None, width: int)
     end = start + said * made.request_gib
     place = scale(min(end, scale.high))
     words = f"your {said:,.4g}" + (" would end beyond it" if end > scale.high else "")
-    yield line(place, TOP + HIGH / 2, place, TOP + HIGH + 30, "pen")
+    yield line(place, TOP + HIGH / 2, place, TOP + HIGH + 8, "pen")
     left = place + width_of(words) + 10 > width
     yield Text(place - 6 if left else place + 6, TOP + HIGH + 46, words, "pen-text halo", "end" if left else "start")
 

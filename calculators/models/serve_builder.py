@@ -85,7 +85,7 @@ class Serve:
 
     model_id: str
     model_meaning: str
-    env: tuple[str, ...]
+    variables: tuple[str, ...]
     parts: tuple[Part, ...]
     general: tuple[Finding, ...]
     faults: tuple[str, ...]
@@ -246,13 +246,15 @@ def judged(command: Command, scene: Scene, mean_tokens: int, by_knobs: int) -> S
     parts += [unknown_part(one) for one in command.unknown]
     general = tuple(each for each in found if each.flag not in here)
     fitting = fit(scene, mean_tokens)
+    twice = tuple(f"{one.flag.name} is said by a knob and among the other flags; the last one counts."
+                  for at, one in enumerate(command.given[:by_knobs]) if last[one.flag.dest] != at)
     refusals = sum(each.refused for each in found) + len(command.unknown)
     made = Serve(
         model_id=scene.model_id, model_meaning=model_meaning(scene, fitting),
-        env=tuple(f"{name}={shlex.quote(value)}" for name, value in command.env.items()), parts=tuple(parts),
-        general=general, faults=(*command.faults, *command.notes), command="", filled_in=filled_in(scene), fit=fitting,
-        at_once=fitting.at_once, refusals=refusals, warnings=sum(not each.refused for each in found), finding="",
-        lines=fitting.lines, slips=fitting.slips,
+        variables=tuple(f"{name}={shlex.quote(value)}" for name, value in command.env.items()), parts=tuple(parts),
+        general=general, faults=(*command.faults, *command.notes, *twice), command="", filled_in=filled_in(scene),
+        fit=fitting, at_once=fitting.at_once, refusals=refusals, warnings=sum(not each.refused for each in found),
+        finding="", lines=fitting.lines, slips=fitting.slips,
     )
     return replace(made, command=text_of(made), finding=finding(made))
 
@@ -265,7 +267,7 @@ def unknown_part(one: Unknown) -> Part:
 
 def text_of(made: Serve) -> str:
     """The command as a shell takes it, a flag a line, without what would be refused."""
-    start = " ".join((*made.env, "vllm serve", written(made.model_id)))
+    start = " ".join((*made.variables, "vllm serve", written(made.model_id)))
     return " \\\n  ".join([start, *(part.text for part in made.parts if not part.refused)])
 
 

@@ -7,7 +7,7 @@ from django.test import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calculators.labs.base import Shown
+from calculators.labs.base import Shown, View
 from calculators.labs.serve_command import LAB, ServeForm, paste, picture
 from calculators.models.serve_builder import solve
 from calculators.models.serve_flags import BY_NAME
@@ -84,7 +84,7 @@ def test_the_bar_stays_within_and_ends_at_the_budget(values: dict[str, object], 
     for drawing, width in ((drawn.wide, 1_080), (drawn.narrow, 350)):
         assert_within(drawing, width)
         assert walls(drawing) == 1
-        assert any(text.endswith("GiB") for text in words(drawing))
+        assert "GiB of one GPU" in words(drawing)
 
 
 def test_a_model_by_an_unknown_name_has_no_fit_and_says_so(client: Client) -> None:
@@ -111,6 +111,20 @@ def test_no_pasted_text_breaks_the_page(text: str) -> None:
         assert len(response["Location"]) < 8_000
         page = client.get(response["Location"], headers={"HX-Request": "true"})
         assert page.status_code == 200 and not re.search(rb"\b(nan|inf)\b", page.content)
+
+
+def test_a_flag_that_a_knob_says_too_is_named() -> None:
+    assert solve(more="--max-num-seqs 8").faults == (
+        "--max-num-seqs is said by a knob and among the other flags; the last one counts.",)
+
+
+@pytest.mark.parametrize("view", LAB.views[1:], ids=lambda view: view.name)
+def test_the_other_views_draw_within(view: View) -> None:
+    for preset in view.presets:
+        inputs, result = view.run(preset.values)
+        drawn = view.picture(Shown(inputs, result, 0, 0, 3.0 if view.name == "ttft" else "4"))
+        for drawing, width in ((drawn.wide, 1_080), (drawn.narrow, 350)):
+            assert_within(drawing, width)
 
 
 def test_every_knob_has_a_place_in_a_group() -> None:
