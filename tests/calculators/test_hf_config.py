@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calculators.answer import answer
 from calculators.labs import LABS
 from calculators.labs.base import MODEL_PASTE
+from calculators.labs.row_field import RowField
 from calculators.models.base import Refusal
 from calculators.models.catalogue import MODELS
 from calculators.models.hf_config import model_of, read, text_for
+from calculators.stage import stage_of
 
 CONFIGS = json.loads((Path(__file__).parents[1] / "golden/hf_configs.json").read_text())
 LLAMA, DEEPSEEK, GPT_OSS = CONFIGS["llama-3.1-8b"], CONFIGS["deepseek-v3"], CONFIGS["gpt-oss-20b"]
@@ -188,3 +191,31 @@ def test_a_typed_number_stays_in_its_field_and_in_the_links(client: Client):
     fault = client.get("/labs/kv-size", {"model.layers": "many"})
     assert "layers takes a whole number from 1 to 512." in fault.content.decode()
     assert 'name="model.layers" value="many"' in fault.content.decode()
+
+
+WITH_ROWS = [(lab, view) for lab in LABS.values() for view in lab.views
+             if any(isinstance(field, RowField) for field in view.form.base_fields.values())]
+
+
+@given(place=st.integers(0, len(WITH_ROWS) - 1), data=st.data())
+@settings(max_examples=40)
+def test_any_numbers_of_ones_own_are_drawn_or_refused(place: int, data: st.DataObject):
+    lab, view = WITH_ROWS[place]
+    values: dict[str, str] = {}
+    for name, field in view.form.base_fields.items():
+        if isinstance(field, RowField):
+            values[name] = data.draw(st.sampled_from(list(field.rows)))
+            parts = {part.name: part for part in field.rows.parts}
+            for part in map(parts.get, data.draw(st.lists(st.sampled_from(sorted(parts)), max_size=3, unique=True))):
+                number = data.draw(st.sampled_from([part.low, part.high]) | st.floats(part.low, part.high))
+                letters = data.draw(st.text("fscm", min_size=1, max_size=4))
+                typed = letters if part.letters else str(int(number)) if part.whole else f"{number:.4f}"
+                values[f"{name}.{part.name}"] = typed
+    form = view.bind(values)
+    if (shown := view.show(form)) is None:
+        assert form.errors
+        return
+    assert view.drawn(shown) and view.summary(shown.inputs) is not None
+    said = json.dumps(answer(view, values))
+    assert "NaN" not in said and '"inf"' not in said and '"nan"' not in said
+    assert stage_of(lab, values | {"view": view.name}).here == lab.address(view, shown.inputs)
