@@ -193,6 +193,7 @@ LAB = Lab(
         View("batch", BatchForm, speculation.solve, title="by batch", picture=speculation_picture.batch_picture,
              summary=batch_summary, tell=tell, presets=BATCH,
              ask=Ask(figure="break_even", label="it starts to lose at batch (0: never)", unit="sequences"),
+             gist=speculation_picture.batch_gist,
              groups=(
                  Group("Drafts", ("num_speculative_tokens", "acceptance", "draft_cost_percent", "drafter")),
                  Group("Target", ("model", "gpu", "context_tokens", "batch", "large_batch", "max_num_batched_tokens",
@@ -202,7 +203,8 @@ LAB = Lab(
              )),
         View("length", LengthForm, draft_length.solve, title="how many", picture=speculation_picture.length_picture,
              summary=length_summary, tell=tell, presets=LENGTH,
-             ask=Ask(figure="best_k", label="best draft length (0: none)", unit="tokens")),
+             ask=Ask(figure="best_k", label="best draft length (0: none)", unit="tokens"),
+             gist=speculation_picture.length_gist),
         View("rows", RowsForm, draft_rows.simulate, title="in the budget", picture=draft_rows_picture.strip_picture,
              summary=rows_summary, tell=tell_rows, presets=ROWS, predict=expected_rows,
              groups=(Group("Requests", ("requests",)),)),

@@ -3,12 +3,12 @@ from collections.abc import Iterator, Mapping
 from math import log2
 from typing import Any
 
-from calculators.labs.base import Shown
+from calculators.labs.base import Gist, Shown
 from calculators.labs.engine_loop_picture import Derivation, Picture
 from calculators.labs.kv_size_parts import Part, Swatch, Table, sides
 from calculators.models.draft_length import AtLength, DraftLength, expected_tokens
 from calculators.models.speculation import AtBatch, Speculation
-from calculators.pictures import NARROW, WALL, WIDE, Bar, Drawing, Scale, Shape, Text, line, wall_above
+from calculators.pictures import MEASURE, NARROW, WALL, WIDE, Bar, Drawing, Path, Scale, Shape, Text, line, wall_above
 from calculators.ruled import columns, round_unit, rows, width_of
 
 HIGH = 190  # of a chart
@@ -147,7 +147,7 @@ def marks(result: Speculation, said: float | None, each: tuple[AtBatch, ...], ax
     words = f"lost from {lost:,} on" if lost else "never lost"
     if lost and lost <= last:
         x = x_of(lost)
-        yield line(x, foot - 40, x, foot + 58, "ink")
+        yield from around_figures(x, foot, 58, "ink")
         right = x + 8 + width_of(words) < at[0] + width
         yield Text(x + (8 if right else -8), foot + 58, words, "strong", "start" if right else "end")
     else:
@@ -155,10 +155,28 @@ def marks(result: Speculation, said: float | None, each: tuple[AtBatch, ...], ax
     if said and said > 0:
         x, name = x_of(said), f"you: {said:,.4g}"
         right = x < x0 + 40 or said > (lost or last) and x + 8 + width_of(name) < at[0] + width
-        yield line(x, foot - 40, x, foot + 38, "pen")
+        yield from around_figures(x, foot, 38, "pen")
         yield Text(x + (8 if right else -8), foot + 38, name, "pen-text halo", "start" if right else "end")
     if result.shrinks_at:
         yield Text(at[0] + width, foot + 80, f"the gain shrinks past {result.shrinks_at:,}", "label", "end")
+
+
+def around_figures(x: float, foot: float, down: float, css: str) -> Iterator[Shape]:
+    """A line across the axis that leaves its figures free."""
+    yield Path(f"M{x:g} {foot - 40:g}V{foot + 4:g}M{x:g} {foot + 24:g}V{foot + down:g}", css)
+
+
+def batch_gist(shown: Shown) -> Gist:
+    """Speed-up by batch alone."""
+    return Gist(*(Drawing(width, HIGH + 124, shown.result.finding, tuple(
+        by_batch(shown.result, shown.inputs["context_tokens"], shown.said, (0, 0), width)))
+        for width in (MEASURE, NARROW)))
+
+
+def length_gist(shown: Shown) -> Gist:
+    """Got and paid by draft length alone."""
+    return Gist(*(by_length(shown.result, shown.inputs["num_speculative_tokens"], shown.said, width)
+                  for width in (MEASURE, NARROW)))
 
 
 def lanes(result: Speculation, k: int, width: float, narrow: bool) -> Drawing:

@@ -111,7 +111,7 @@ def break_even(k: int, paid: float) -> float | None:
     for _ in range(50):
         middle = (low + high) / 2
         low, high = (middle, high) if expected_tokens(middle, k) < paid else (low, middle)
-    return high
+    return round(high, 9)
 
 
 def ceiling(acceptance: float) -> float | None:
@@ -129,7 +129,7 @@ def verdict(best: AtLength, thrifty: AtLength, here: AtLength, least: float | No
         fewer = 1 - (1 + thrifty.k) / (1 + best.k)
         said.append(f"{thrifty.k} give {thrifty.speed_up:.2f}× with {fewer:.0%} fewer rows to verify: a busy server "
                     "takes those.")
-    if least is not None:
+    if least:
         said.append(f"{here.k} lose below an acceptance of {least:.3g}.")
     return " ".join(said)
 

@@ -239,5 +239,8 @@ def slips_of(target: Target, lost: int, ridge: float, k: int, expected: float,
                                                 "longer."),
         (first_loss(target, k, expected, 0.0), "That takes drafts as free; the drafter runs as well."),
     )
+    if not lost:
+        never = "No batch loses: reading the KV of each sequence stays ahead of its products."
+        return tuple((float(value), never) for value, _ in slips if value)
     return tuple((float(value), sentence) for value, sentence in slips
-                 if value and (not lost or abs(value / lost - 1) > SLIP_APART))
+                 if value and abs(value / lost - 1) > SLIP_APART)

@@ -38,7 +38,7 @@ def test_the_calculators_that_questions_check_have_one():
     assert set(VIEWS) == {
         "prefill-interference gap", "batch-ceilings ceilings", "recompute-or-move costs", "scheduler budget",
         "gpu-count queueing", "kv-size long-replies", "epp pick", "wide-ep lockstep", "memory-ledger ledger",
-        "memory-ledger cold-start", "leak-rate slope",
+        "memory-ledger cold-start", "leak-rate slope", "kv-transfer split", "speculation batch", "speculation length",
     }
 
 

@@ -91,6 +91,8 @@ def test_the_ridge_by_rows_is_known_as_a_slip(client: Client):
     html = client.get("/labs/speculation?ask=1&said=49").content.decode()
     assert "3.7× too low" in html and "there the gain begins to shrink" in html
     assert "a loss from 179" not in client.get("/labs/speculation?ask=1").content.decode()
+    never = client.get("/labs/speculation?context_tokens=2048&said=295").content.decode()
+    assert "No batch loses" in never
 
 
 @pytest.mark.django_db
