@@ -2,26 +2,21 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from calculators.models.base import Refusal
-from calculators.models.catalogue import CHUNKED_LOCAL, FULL, MLA, MODELS, SLIDING, Model
+from calculators.models.catalogue import BF16, CHUNKED_LOCAL, FP8, FULL, INT4, MLA, MODELS, NATIVE, SLIDING, Model
 from calculators.models.catalogue_rows import MODEL_PARTS, joined
+from calculators.models.startup_log import Pasted
 
 Json = Mapping[str, Any]
 LARGEST = 10**15
 MOST_LAYERS = 512
+MXFP4_BITS = 4.25  # of a weight with its share of the 8-bit scale of 32
 LAYER_TYPES = {"full_attention": FULL, "sliding_attention": SLIDING, "chunked_attention": CHUNKED_LOCAL}
 # What tells two shapes apart; how many parameters there are follows from them.
 SHAPE = ("layers", "query_heads", "kv_heads", "head_dim", "v_head_dim", "hidden", "ffn", "vocabulary", "tied",
          "experts", "experts_per_token", "kinds", "window", "latent", "rope")
-
-
-class Pasted(NamedTuple):
-    """What a pasted text comes down to: inputs by name, and what can't be read in sentences."""
-
-    values: dict[str, Any]
-    faults: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,11 +130,34 @@ OF_EXPERTS = ("num_experts_per_tok",)
 
 
 def read(text: str) -> Pasted:
-    """The catalogue's text for the model of a config.json, under the name of the labs' input."""
+    """The catalogue's text for the model of a config.json and its weights' format, under the names of the labs' inputs.
+
+    Weights packed in a way that isn't sized leave the format as it is, with a sentence.
+    """
     try:
-        return Pasted({"model": text_for(model_of(text))}, ())
+        model = text_for(model_of(text))
     except Refusal as refusal:
         return Pasted({}, (str(refusal),))
+    form, method = packed(config_of(text)[0])
+    if not form:
+        return Pasted({"model": model}, (f"Weights packed by {method} are not sized here; choose their format.",))
+    return Pasted({"model": model, "weights": form}, ())
+
+
+def packed(config: Json) -> tuple[str, str]:
+    """The weights' format as the labs name it, "" for one that isn't sized; and what the file calls it."""
+    told = config.get("quantization_config")
+    if not isinstance(told, dict):
+        return BF16, ""
+    method, groups = str(told.get("quant_method"))[:40], told.get("config_groups")
+    group = next(iter(groups.values()), None) if isinstance(groups, dict) else None
+    weights = group.get("weights") if isinstance(group, dict) else None
+    kind = (weights.get("type"), weights.get("num_bits")) if isinstance(weights, dict) else None
+    if method == "fp8" or (method == "compressed-tensors" and kind == ("float", 8)):
+        return FP8, method
+    if method in ("awq", "gptq") and told.get("bits") == 4 or method == "compressed-tensors" and kind == ("int", 4):
+        return INT4, method
+    return (NATIVE if method == "mxfp4" else ""), method
 
 
 def model_of(text: str) -> Model:
@@ -167,7 +185,14 @@ def model_of(text: str) -> Model:
                   "ffn": config[family.expert_ffn]}
         idle = (experts - config["num_experts_per_tok"]) * each * layers_with
         shape["active_parameters"] = total - idle
-    return checked(Model(name=config["architecture"], source="a config.json", parameters=total, **shape))
+    model = Model(name=config["architecture"], source="a config.json", parameters=total, **shape)
+    form, _ = packed(config)
+    if form == NATIVE:  # only the experts are packed
+        packed_bytes = experts * each * layers_with * MXFP4_BITS / 8
+        model = replace(model, native_bytes=2 * (total - experts * each * layers_with) + packed_bytes)
+    elif form in (FP8, INT4):
+        model = replace(model, native_bytes=max(model.weight_bytes(form), 0))
+    return checked(model)
 
 
 def config_of(text: str) -> tuple[dict[str, Any], Family]:

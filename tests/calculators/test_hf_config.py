@@ -52,6 +52,29 @@ def test_a_model_without_a_row_brings_all_its_numbers():
     assert model.kv_bytes_per_token == 57_344  # 2 × 28 × 4 × 128 × 2, by hand
 
 
+@pytest.mark.parametrize(("told", "form", "gb"), [
+    (None, "bf16", 0), ({"quant_method": "fp8"}, "fp8", 8.71), ({"quant_method": "awq", "bits": 4}, "int4", 5.57),
+    ({"quant_method": "compressed-tensors", "config_groups": {"a": {"weights": {"num_bits": 8, "type": "float"}}}},
+     "fp8", 8.71),
+])
+def test_the_weights_format_is_taken_along(told: dict | None, form: str, gb: float):
+    pasted = read(json.dumps(QWEN_25 | {"quantization_config": told}))
+    assert pasted.values["weights"] == form
+    # embedding and head, 1.09B, in bf16; the other 6.53B at 8 or 4.15625 bits, by hand
+    assert MODELS[pasted.values["model"]].native_bytes / 1e9 == pytest.approx(gb, abs=0.006)
+
+
+def test_packed_experts_come_to_the_published_checkpoint():
+    assert parsed(GPT_OSS).native_bytes / 1e9 == pytest.approx(13.76, abs=0.02)  # openai/gpt-oss-20b
+    assert read(json.dumps(GPT_OSS)).values == {"model": "gpt-oss-20b", "weights": "native"}
+
+
+def test_weights_that_are_not_sized_are_said_and_the_model_is_taken():
+    pasted = read(json.dumps(LLAMA | {"quantization_config": {"quant_method": "bitsandbytes"}}))
+    assert pasted.values == {"model": "llama-3.1-8b"}
+    assert pasted.faults == ("Weights packed by bitsandbytes are not sized here; choose their format.",)
+
+
 def test_another_context_is_the_row_with_another_context():
     text = text_for(parsed(LLAMA, max_position_embeddings=8_192))
     assert text == "llama-3.1-8b,longest_context:8192"

@@ -57,7 +57,7 @@ def model_values(view: View, path: str | None) -> dict[str, str]:
     read = MODEL_PASTE.read(text)
     if read.faults:
         raise CommandError("\n".join(read.faults))
-    return read.values
+    return {name: value for name, value in read.values.items() if name in view.form.base_fields}
 
 
 def pair_of(text: str) -> tuple[str, str]:
