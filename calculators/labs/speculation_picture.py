@@ -162,8 +162,8 @@ def marks(result: Speculation, said: float | None, each: tuple[AtBatch, ...], ax
 
 
 def around_figures(x: float, foot: float, down: float, css: str) -> Iterator[Shape]:
-    """A line across the axis that leaves its figures free."""
-    yield Path(f"M{x:g} {foot - 40:g}V{foot + 4:g}M{x:g} {foot + 24:g}V{foot + down:g}", css)
+    """A line down to the axis, and a stroke of it beside its words, so that it crosses no other's."""
+    yield Path(f"M{x:g} {foot - 40:g}V{foot + 4:g}M{x:g} {foot + down - 12:g}V{foot + down + 2:g}", css)
 
 
 def batch_gist(shown: Shown) -> Gist:

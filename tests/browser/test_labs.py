@@ -22,6 +22,7 @@ STATES = (
     "/labs/kv-size?view=paging", "/labs/kv-size?view=hybrid&said=15.5", "/labs/kv-size?view=siblings&said=1024",
     "/labs/sampling?step=4&said_vLLM+keeps=3", "/labs/sampling?view=determinism&said=260", "/labs/ngram?step=22",
     "/labs/acceptance?said=1.55", "/labs/acceptance?view=rejection&step=3",
+    "/labs/grammar?step=4&said_allowed=6", "/labs/speculation?said=50",
     "/labs/epp?said=3.75", "/labs/epp?request=lora", "/labs/wide-ep?view=experts&said=0.29",
     "/labs/wide-ep?view=prefills&step=8&said_r0=1024",
     "/labs/kv-transfer?queue_s=45&fault=D+dies&step=19", "/labs/kv-transfer?view=sides&step=8&said_blocks=256",
