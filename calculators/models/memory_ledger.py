@@ -66,8 +66,10 @@ class Ledger:
 
     `kv_gib` is negative where the rest doesn't fit. `others` are the outcomes that the rules' uncertainty leaves open
     beside the likeliest. `head_room_gib` is what is neither charged nor in use before the
-    engine: late allocations come out of it. `missing_gib` is what neither weights nor KV account for. `message` is the
-    engine's own.
+    engine: late allocations come out of it. `missing_gib` is what neither weights nor KV account for. `short_gib` is
+    what one request of full length lacks, with the block that is never handed out; 0 where it fits. `all_logprobs_gib`
+    are ids and scores of one step's tokens, kept when the logprobs of the whole vocabulary are asked of a prompt.
+    `message` is the engine's own.
     """
 
     total_gib: float
@@ -92,10 +94,12 @@ class Ledger:
     kv_tokens: int
     concurrency: float
     request_gib: float
+    short_gib: float
     longest_tokens: int
     in_use_gib: float
     block_table_gib: float
     head_room_gib: float
+    all_logprobs_gib: float
     outcome: str
     others: tuple[str, ...]
     message: str
@@ -283,9 +287,10 @@ def ledger_of(scene: Scene, available_gib: float | None = None, spike_gib: float
         graph_gib=terms.graphs_gib, kv_gib=kv, kv_low_gib=low, kv_high_gib=high,
         missing_gib=setup.visible_gib - loaded - max(kv, 0), token_bytes=pool.bytes_per_token,
         kv_blocks=pool.num_blocks, kv_tokens=tokens_of(pool), concurrency=pool.max_concurrency,
-        request_gib=pool.request_bytes / GIB, longest_tokens=max(pool.longest, 0),
+        request_gib=pool.request_bytes / GIB, short_gib=max(short(scene), 0.0), longest_tokens=max(pool.longest, 0),
         in_use_gib=setup.baseline + setup.other_gib, block_table_gib=scene.block_table_gib,
-        head_room_gib=scene.head_room_gib, outcome=outcome,
+        head_room_gib=scene.head_room_gib, all_logprobs_gib=setup.tokens * setup.model.vocabulary * 8 / GIB,
+        outcome=outcome,
         others=tuple({shifted(scene, by).outcome for by in (low - kv, high - kv)} - {outcome}),
         message=message(scene), terms=tuple(terms_of(scene)), levers=tuple(levers(scene)),
         finding="", outcome_verdict="", fix_verdict="", sampler_verdict=sampler_verdict(scene),
@@ -296,6 +301,12 @@ def ledger_of(scene: Scene, available_gib: float | None = None, spike_gib: float
         fix_verdict=fix_verdict(scene, result), late_verdict=late_verdict(scene, result, spike_gib),
         lines=lines_of(scene, result), slips=slips_of(scene, result),
     )
+
+
+def short(scene: Scene) -> float:
+    """GiB that one request of full length lacks, with the null block; negative where it fits."""
+    pool = scene.pool
+    return (pool.request_bytes + pool.bytes_per_block) / GIB - scene.charged.left_gib
 
 
 def spread(scene: Scene, available_gib: float | None = None) -> float:
@@ -495,13 +506,11 @@ def fix_verdict(scene: Scene, result: Ledger) -> str:
                 f"or more GPUs.{alone}")
     if result.outcome == CAPTURE:
         return f"A lower utilization by {(scene.late_gib - result.head_room_gib) / setup.visible_gib:.3f} makes room."
-    needed = pool.request_bytes + pool.bytes_per_block
-    short = needed / GIB - result.kv_gib
     bare = setup.visible_gib - result.loaded_gib
-    if bare < needed / GIB:
-        return (f"Short by {short:,.2f} GiB. No utilization can help: the whole GPU less its weights is "
+    if bare < (pool.request_bytes + pool.bytes_per_block) / GIB:
+        return (f"Short by {result.short_gib:,.2f} GiB. No utilization can help: the whole GPU less its weights is "
                 f"{bare:,.2f} GiB.{alone}")
-    return f"Short by {short:,.2f} GiB.{alone}"
+    return f"Short by {result.short_gib:,.2f} GiB.{alone}"
 
 
 def sampler_verdict(scene: Scene) -> str:

@@ -113,6 +113,15 @@ def test_the_head_room_at_98_percent_by_hand():  # 1.58 − 0.6 − block tables
     assert "A spike of 1.5 GiB does not fit." in solve(gpu_memory_utilization=0.98, spike_gib=1.5).late_verdict
 
 
+def test_what_a_request_lacks_by_hand():  # 20.0 and a null block of 2.5 MiB, less 0.91; an 8B lacks nothing
+    assert solve(**PAIR).short_gib == pytest.approx(20 + 2.5 / 1_024 - 0.9124, abs=1e-4)
+    assert solve().short_gib == 0
+
+
+def test_all_logprobs_of_a_step_by_hand():  # 8,192 tokens × 128,256 ids and scores of 4 B each
+    assert solve().all_logprobs_gib * 2**30 == 8_192 * 128_256 * 8
+
+
 def test_an_n_gram_table_takes_half_a_gib():  # 1,024 × 131,072 × 4 B
     assert solve().kv_gib - solve(ngram_table=True).kv_gib == pytest.approx(0.5)
 
