@@ -358,6 +358,7 @@ LAB = Lab(
             fragment="calculators/labs/_parts.html",
         ),
     ),
-    notes=("Calls and their order are vLLM 0.33.0’s, compared with a record of its own scheduler and connectors. Times "
-           "are sums: MFU, the share of a link, and three steps of D are rules; measure yours.",),
+    notes=("Calls and their order are vLLM 0.33.0’s, compared with a record of its own scheduler and connectors. With "
+           "async scheduling the next step comes before the last one’s results; each half’s own order stays.",
+           "Times are sums: MFU, the share of a link, and three steps of D are rules; measure yours."),
 )

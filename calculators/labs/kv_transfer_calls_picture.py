@@ -83,7 +83,7 @@ def calls(shown: Shown, wide: Sheet, narrow: Sheet, words: dict[str, str]) -> Ca
         wide=drawing(rows, wide), narrow=drawing(rows, narrow), left_out=first,
         legend=tuple(Swatch(css, says, pattern) for looks, (css, pattern, _, says) in LOOKS.items() if looks in seen),
         table=Table("The calls so far", ("call", "by", "comes back", "after"), tuple(
-            (f"{number}. {row.name}", place_of(row, words), row.returned, row.says)
+            (f"{number}. {row.written}", place_of(row, words), row.returned, row.says)
             for number, row in enumerate(steps[: at + 1])
         )),
     )

@@ -25,6 +25,9 @@ from calculators.models.kv_calls import (
     Step,
     Trace,
     blocks_of,
+    matched,
+    slots,
+    told_blocks,
     whole_blocks,
 )
 
@@ -164,7 +167,7 @@ def asks(scene: Scene, answer: str, says: str) -> None:
     """The local prefix cache, then the connector."""
     scene.trace.schedules(ENGINE, "get_computed_blocks", "What is here already, in whole blocks.",
                           returned=f"{scene.hit:,} tokens")
-    scene.trace.schedules(ENGINE, "get_num_new_matched_tokens", says, returned=answer)
+    scene.trace.schedules(ENGINE, "get_num_new_matched_tokens", says, given=matched(scene.hit), returned=answer)
 
 
 def offers(scene: Scene) -> None:
@@ -176,14 +179,15 @@ def offers(scene: Scene) -> None:
         trace.schedules(ENGINE, "get_loaded_kv_cache_group_ids", "Which cache groups the load fills; those blocks need "
                         "no zeroing.", returned="all")
         trace.schedules(ENGINE, "allocate_slots", f"Blocks for {scene.hit + count:,} tokens and 0 tokens scheduled; "
-                        "they are not in the prefix cache yet.", returned=f"{scene.loaded_blocks:,} blocks",
+                        "they are not in the prefix cache yet.", given=slots(0, count, later=True),
+                        returned=f"{scene.loaded_blocks:,} blocks",
                         held=scene.loaded_blocks, looks=HELD)
     else:
         trace.schedules(ENGINE, "allocate_slots", f"Blocks for the whole prompt: {left:,} tokens are computed in this "
-                        "step.", returned=f"{scene.blocks:,} blocks", held=scene.blocks, looks=COMPUTING,
-                        status=RUNNING, computed=scene.prompt)
+                        "step.", given=slots(left, count), returned=f"{scene.blocks:,} blocks", held=scene.blocks,
+                        looks=COMPUTING, status=RUNNING, computed=scene.prompt)
     trace.schedules(ENGINE, "update_state_after_alloc", "The connector learns the block ids to fill."
-                    if count else "Nothing to fill.")
+                    if count else "Nothing to fill.", given=told_blocks(count))
     if count:
         more = {"status": LOADING, "computed": scene.hit + count} if scene.asynchronous else {}
         trace.schedules(ENGINE, "get_external_cache_hit_sources", "Where the hit came from, for the metrics."
@@ -222,7 +226,7 @@ def loads_first(scene: Scene, fault: str) -> None:
         return
     trace.unnoticed(ENGINE, *UPDATE, *COLLECT)
     trace.schedules(ENGINE, "allocate_slots", f"It runs on with {scene.prompt - valid:,} tokens to compute again, in "
-                    "the blocks that it has.", computed=scene.prompt)
+                    "the blocks that it has.", given=slots(scene.prompt - valid), computed=scene.prompt)
     trace.schedules(ENGINE, "build_connector_meta", "Nothing to load.")
     repeats(scene, "The bad part is computed here.", scheduled=True)
     ends(scene)
@@ -252,8 +256,8 @@ def loads_beside(scene: Scene, fault: str) -> None:
         trace.schedules(ENGINE, "update_connector_output", "The scheduler’s half hears of it; the next step may take "
                         "the request.", *UPDATE, *COLLECT)
         trace.schedules(ENGINE, "cache_blocks", "Only now do the blocks enter the prefix cache.",
-                        "_update_waiting_for_remote_kv", "cache_blocks", status=WAITING,
-                        computed=min(scene.hit + scene.count, scene.prompt - 1))
+                        "_update_waiting_for_remote_kv", "cache_blocks", given=f"request, {scene.hit + scene.count:,}",
+                        status=WAITING, computed=min(scene.hit + scene.count, scene.prompt - 1))
         resumes(scene, scene.hit + scene.count)
         return
     handler = "_handle_invalid_blocks" if fault == BAD_BLOCKS else "_handle_failed_recving"
@@ -268,7 +272,7 @@ def loads_beside(scene: Scene, fault: str) -> None:
                     handler, *UPDATE, *COLLECT, computed=valid)
     if valid:
         trace.schedules(ENGINE, "cache_blocks", "What did come enters the prefix cache.",
-                        "_update_waiting_for_remote_kv", "cache_blocks", status=WAITING)
+                        "_update_waiting_for_remote_kv", "cache_blocks", given=f"request, {valid:,}", status=WAITING)
         resumes(scene, valid)
         return
     trace.schedules(ENGINE, "free", "Nothing valid: the blocks go back, and it starts anew.",
@@ -282,9 +286,10 @@ def resumes(scene: Scene, valid: int) -> None:
     left = max(scene.prompt - valid, 1)
     scene.trace.schedules(ENGINE, "allocate_slots", f"It runs, with the {left:,} "
                           f"{'token that is' if left == 1 else 'tokens that are'} left.",
-                          returned=f"{scene.blocks:,} blocks", status=RUNNING, held=scene.blocks, looks=COMPUTING,
-                          computed=scene.prompt)
-    scene.trace.schedules(ENGINE, "update_state_after_alloc", "Called again, with nothing to load.")
+                          given=slots(left), returned=f"{scene.blocks:,} blocks", status=RUNNING, held=scene.blocks,
+                          looks=COMPUTING, computed=scene.prompt)
+    scene.trace.schedules(ENGINE, "update_state_after_alloc", "Called again, with nothing to load.",
+                          given=told_blocks(0))
     scene.trace.schedules(ENGINE, "build_connector_meta", "Nothing to load.")
     repeats(scene, "The rest of the prompt beside the others.", scheduled=True)
     ends(scene)

@@ -20,6 +20,16 @@ UPDATE = ("_update_from_kv_xfer_finished", "update_connector_output")
 COLLECT = ("get_kv_connector_stats", "take_events")
 FREE_BLOCKS = ("_free_blocks", "free")
 
+GIVEN = {  # what a call is given, where that is no number of this request's
+    "on_new_request": "request", "get_computed_blocks": "request", "get_loaded_kv_cache_group_ids": "request",
+    "build_connector_meta": "scheduler_output", "handle_preemptions": "metadata", "bind_connector_metadata": "metadata",
+    "start_load_kv": "forward_context", "wait_for_layer_load": "layer_name",
+    "save_kv_layer": "layer_name, kv_layer, attn_metadata", "get_transfer_results": "finished_req_ids",
+    "update_connector_output": "kv_connector_output", "request_finished_all_groups": "request, block_ids",
+    "_free_blocks": "request", "free": "request", "_handle_failed_recving": "failed_req_ids",
+    "_handle_invalid_blocks": "invalid_block_ids, num_scheduled_tokens", "evict_blocks": "block_ids",
+}
+
 WAITING, LOADING, RUNNING = "WAITING", "WAITING_FOR_REMOTE_KVS", "RUNNING"
 LENGTH_CAPPED, ABORTED, ERROR = "FINISHED_LENGTH_CAPPED", "FINISHED_ABORTED", "FINISHED_ERROR"
 
@@ -49,12 +59,18 @@ class Step:
     engine: str
     lane: str
     name: str
+    given: str
     before: tuple[str, ...]
     calls: tuple[str, ...]
     returned: str
     says: str
     at_ms: float
     held_by: dict[str, Holding]
+
+    @property
+    def written(self) -> str:
+        """The call with what it is given; the bare name of what is none."""
+        return f"{self.name}({self.given})" if self.name in self.calls else self.name
 
     @property
     def also(self) -> tuple[str, ...]:
@@ -71,18 +87,19 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     quiet: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def row(self, engine: str, lane: str, name: str, says: str, *, calls: Iterable[str] = (), returned: str = "",
-            **changed: str | int) -> None:
+    def row(self, engine: str, lane: str, name: str, says: str, *, calls: Iterable[str] = (), given: str = "",
+            returned: str = "", **changed: str | int) -> None:
         """Add a row; `changed` is what it alters of the engine's holding."""
         before = self.quiet.pop(engine, ()) if calls else ()
         if changed:
             self.held_by = self.held_by | {engine: replace(self.held_by[engine], **changed)}
-        self.steps.append(Step(engine, lane, name, before, tuple(calls), returned, says, self.at_ms, self.held_by))
+        self.steps.append(Step(engine, lane, name, given or GIVEN.get(name, ""), before, tuple(calls), returned, says,
+                               self.at_ms, self.held_by))
 
-    def schedules(self, engine: str, name: str, says: str, *more: str, returned: str = "",
+    def schedules(self, engine: str, name: str, says: str, *more: str, given: str = "", returned: str = "",
                   **changed: str | int) -> None:
         """A row of the scheduler's side; `more` are all its calls, in order, when they are not `name` alone."""
-        self.row(engine, SCHEDULER, name, says, calls=more or (name,), returned=returned, **changed)
+        self.row(engine, SCHEDULER, name, says, calls=more or (name,), given=given, returned=returned, **changed)
 
     def works(self, engine: str, name: str, says: str, *more: str, returned: str = "", **changed: str | int) -> None:
         """A row of the workers' side."""
@@ -100,6 +117,22 @@ class Trace:
     def unnoticed(self, engine: str, *calls: str) -> None:
         """Calls of an engine that bring nothing new; they are told with its next row."""
         self.quiet[engine] = self.quiet.get(engine, ()) + calls
+
+
+def matched(hit: int) -> str:
+    """What get_num_new_matched_tokens is given: the request, and the tokens that are here already."""
+    return f"request, {hit:,}"
+
+
+def slots(tokens: int, loaded: int = 0, later: bool = False) -> str:
+    """What allocate_slots is given: the tokens of this step, those that a load brings, and whether they are cached."""
+    external = f", num_external_computed_tokens={loaded:,}" if loaded else ""
+    return f"request, {tokens:,}{external}{', delay_cache_blocks=True' if later else ''}"
+
+
+def told_blocks(loaded: int) -> str:
+    """What update_state_after_alloc is given: the blocks, and how many tokens are to be loaded into them."""
+    return f"request, blocks, {loaded:,}"
 
 
 def calls_of(steps: Iterable[Step], engine: str) -> list[str]:

@@ -19,6 +19,9 @@ from calculators.models.kv_calls import (
     WAITING,
     Trace,
     blocks_of,
+    matched,
+    slots,
+    told_blocks,
 )
 from calculators.models.kv_lease import Lease
 from calculators.models.quantity import span
@@ -30,13 +33,14 @@ START = ("start_load_kv", "wait_for_save")
 
 @dataclass(slots=True)
 class Scene:
-    """What stays as it is while the calls are written down."""
+    """What stays as it is while the calls are written down; `own_prefill_ms` is D's for the whole prompt."""
 
     trace: Trace
     prompt: int
     hit: int
     block_size: int
     prefill_ms: float
+    own_prefill_ms: float
     read_ms: float
     step_ms: float
     lease: Lease
@@ -58,10 +62,12 @@ def prefill(scene: Scene) -> None:
     trace.schedules(P, "on_new_request", "Nothing to note. (A model with state-space layers would drop its last prompt "
                     "token here, for D to compute.)", status=WAITING)
     trace.schedules(P, "get_num_new_matched_tokens", "P loads nothing from elsewhere.",
-                    "get_computed_blocks_for_connector", "get_num_new_matched_tokens", returned="(0, False)")
+                    "get_computed_blocks_for_connector", "get_num_new_matched_tokens", given=matched(0),
+                    returned="(0, False)")
     trace.schedules(P, "allocate_slots", f"{scene.prompt:,} tokens are scheduled; the request runs.",
-                    returned=f"{blocks:,} blocks", held=blocks, looks=COMPUTING, status=RUNNING, computed=scene.prompt)
-    trace.schedules(P, "update_state_after_alloc", "The request is noted as part of this batch.")
+                    given=slots(scene.prompt), returned=f"{blocks:,} blocks", held=blocks, looks=COMPUTING,
+                    status=RUNNING, computed=scene.prompt)
+    trace.schedules(P, "update_state_after_alloc", "The request is noted as part of this batch.", given=told_blocks(0))
     trace.schedules(P, "build_connector_meta", "The note goes down with the step: reqs_in_batch.")
     trace.works(P, "bind_connector_metadata", "The workers take the step’s message.", *BIND)
     trace.at_ms += scene.prefill_ms
@@ -84,27 +90,34 @@ def prefill(scene: Scene) -> None:
 def hand_over(scene: Scene) -> None:
     """The router carries P's parameters to D."""
     scene.trace.row(ROUTER, ROUTER, "request to D", "The original prompt with P’s kv_transfer_params: engine, request "
-                    "and block ids, host and port, sizes. Router and proxy: P and D have not spoken yet.")
+                    "and block ids, host and port, sizes. P and D have not spoken yet.")
     scene.trace.schedules(D, "on_new_request", "On arrival, not when it is scheduled: from now D’s steps carry a "
                           f"heartbeat for P’s request, every {scene.lease.interval_s} s.", status=WAITING)
 
 
-def waits(scene: Scene, seconds: float) -> None:
-    """D's queue: no call for this request but the heartbeats, which P's workers turn into a later deadline."""
+def waits(scene: Scene, seconds: float, peer: str, refused: bool = False) -> str:
+    """D's queue: no call for this request but the heartbeats, which P's workers turn into a later deadline.
+
+    What P is to D after it: the first heartbeat makes a new peer known, unless it is refused.
+    """
     trace = scene.trace
-    beats = [beat for beat in scene.lease.beats if 0 < beat.at_s <= seconds]
-    trace.at_ms += seconds * 1e3
-    if not beats:
-        return
-    last = beats[-1]
-    many = "a heartbeat" if len(beats) == 1 else f"{len(beats)} heartbeats"
+    beats = [beat for beat in scene.lease.beats if 0 < beat.at_s <= seconds and not refused]
+    trace.at_ms = max(trace.at_ms, scene.prefill_ms + seconds * 1e3)
+    if not seconds or not beats and peer == KNOWN:
+        return peer
+    many = "a heartbeat" if len(beats) == 1 else f"{len(beats)} heartbeats" if beats else "no heartbeat"
+    shakes = " A heartbeat needs the handshake too: " if peer == NEW else ""
+    met = "it is refused." if refused else "by the first one D knows P." if shakes else ""
     trace.later(D, "start_load_kv", f"No slot is free, so the connector is not asked. In {span(seconds)} D sends "
-                f"{many}.", *LOAD_AFTER)
+                f"{many}.{shakes}{met}", *LOAD_AFTER)
     trace.unnoticed(D, *UPDATE, *COLLECT)
-    moves = any(beat.moves for beat in beats)
-    trace.later(P, "get_transfer_results", f"A beat moves the deadline to its arrival + {scene.lease.extension_s} s, "
-                f"never back: it is at {last.deadline_s:g} s{'' if moves else ' still'}.", *NO_FORWARD)
-    trace.unnoticed(P, *COLLECT)
+    if beats:
+        moves = any(beat.moves for beat in beats)
+        trace.later(P, "get_transfer_results", "A beat moves the deadline to its arrival + "
+                    f"{scene.lease.extension_s} s, never back: it is at {beats[-1].deadline_s:g} s"
+                    f"{'' if moves else ' still'}.", *NO_FORWARD)
+        trace.unnoticed(P, *COLLECT)
+    return NEW if refused else KNOWN
 
 
 def admit(scene: Scene, peer: str, late: bool = False) -> None:
@@ -112,13 +125,14 @@ def admit(scene: Scene, peer: str, late: bool = False) -> None:
     trace, hit, left = scene.trace, scene.hit, scene.prompt - scene.hit
     trace.schedules(D, "get_num_new_matched_tokens", f"{hit:,} tokens are here already; the other {left:,} can be "
                     "read, beside the steps.", "get_computed_blocks_for_connector", "get_num_new_matched_tokens",
-                    returned=f"({left:,}, True)")
+                    given=matched(hit), returned=f"({left:,}, True)")
     trace.schedules(D, "allocate_slots", "Room for the whole prompt before a byte has come, and 0 tokens scheduled; "
                     "not in the prefix cache yet.", "get_loaded_kv_cache_group_ids", "allocate_slots",
-                    returned=f"{scene.blocks:,} blocks", held=scene.blocks, looks=HELD)
+                    given=slots(0, left, later=True), returned=f"{scene.blocks:,} blocks", held=scene.blocks,
+                    looks=HELD)
     trace.schedules(D, "update_state_after_alloc", "The connector learns which blocks to fill. do_remote_prefill is "
                     "cleared: one transfer a request.", "update_state_after_alloc", "get_external_cache_hit_sources",
-                    status=LOADING, computed=scene.prompt)
+                    given=told_blocks(left), status=LOADING, computed=scene.prompt)
     trace.schedules(D, "build_connector_meta", "The receive list, and a heartbeat if one is due.")
     trace.works(D, "bind_connector_metadata", "The others’ forward is launched before anything is read.",
                 *BIND, *LAYERS, "finish_forward")
@@ -171,10 +185,11 @@ def last_token(scene: Scene, says: str = "The first token, sampled by D; P’s w
     trace.schedules(D, "update_connector_output", "Every rank has it: heartbeats for it end, and the next step may "
                     "take it.", *UPDATE, *COLLECT)
     trace.schedules(D, "cache_blocks", "The blocks enter D’s prefix cache. The last prompt token is computed again, "
-                    "for its logits.", "_update_waiting_for_remote_kv", "cache_blocks", status=WAITING,
+                    "for its logits.", "_update_waiting_for_remote_kv", "cache_blocks",
+                    given=f"request, {scene.prompt:,}", status=WAITING,
                     computed=scene.prompt - 1)
     trace.schedules(D, "allocate_slots", "It runs, with one token.", "allocate_slots", "update_state_after_alloc",
-                    status=RUNNING, computed=scene.prompt, looks=COMPUTING)
+                    given=slots(1), status=RUNNING, computed=scene.prompt, looks=COMPUTING)
     trace.schedules(D, "build_connector_meta", "Nothing for the connector to do.")
     trace.at_ms += 2 * scene.step_ms
     trace.works(D, "forward", f"One token beside the others’, {span(scene.step_ms / 1e3)}.", *LOAD_AFTER,

@@ -18,6 +18,8 @@ from calculators.models.kv_calls import (
     Holding,
     Step,
     Trace,
+    matched,
+    slots,
     whole_blocks,
 )
 from calculators.models.kv_lease import Lease
@@ -89,7 +91,8 @@ def simulate(*, model: str = "llama-3.1-70b", prompt_tokens: int = 8_192, local_
     read_ms = sized.read_ms * (prompt_tokens - hit) / prompt_tokens
     lease = lease_of(fault, kv_lease_duration, queue_s, dies_s, read_ms, model, prompt_tokens)
     trace = Trace({P: Holding(), D: Holding(looks=FREE)})
-    scene = Scene(trace, prompt_tokens, hit, block_size, sized.prefill_ms, read_ms, sized.decode_step_ms, lease,
+    own_ms = sized.prefill_ms * prefill_gpus / decode_gpus
+    scene = Scene(trace, prompt_tokens, hit, block_size, sized.prefill_ms, own_ms, read_ms, sized.decode_step_ms, lease,
                   kv_load_failure_policy)
     prefill(scene)
     hand_over(scene)
@@ -107,7 +110,7 @@ def simulate(*, model: str = "llama-3.1-70b", prompt_tokens: int = 8_192, local_
 def lease_of(fault: str, lease_s: int, queue_s: float, dies_s: float, read_ms: float, model: str,
              prompt_tokens: int) -> Lease:
     """The lease of P's blocks: D reads them, or its heartbeats end without a word."""
-    beats_end = {D_DIES: dies_s, HANDSHAKE: queue_s, READ_FAILS: queue_s, STALL: 0.0}
+    beats_end = {D_DIES: dies_s, HANDSHAKE: 0.0, READ_FAILS: queue_s, STALL: 0.0}
     ends_by = kv_lease.DIES if fault in beats_end else kv_lease.READS
     ends_s = beats_end.get(fault, queue_s + (0 if fault == ABORT_QUEUED else read_ms / 1e3))
     return kv_lease.solve(kv_lease_duration=lease_s, ends_by=ends_by, ends_s=ends_s, model=model,
@@ -116,7 +119,7 @@ def lease_of(fault: str, lease_s: int, queue_s: float, dies_s: float, read_ms: f
 
 def goes_well(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[float, bool]:
     """Nothing fails."""
-    waits(scene, queue_s)
+    peer = waits(scene, queue_s, peer)
     admit(scene, peer)
     reads(scene, peer)
     wire(scene)
@@ -128,7 +131,10 @@ def goes_well(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[floa
 def read_fails(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[float | None, bool]:
     """The handshake or the read fails; D ends the request or computes the prompt itself."""
     trace = scene.trace
-    waits(scene, queue_s)
+    late = fault == HANDSHAKE and queue_s > scene.lease.frees_s  # then P gives up before D has asked
+    if late:
+        runs_out(scene)
+    peer = waits(scene, queue_s, peer, refused=fault == HANDSHAKE)
     admit(scene, peer)
     if fault == HANDSHAKE:
         trace.row(NETWORK, NETWORK, "handshake refused", "Another vLLM version, KV dtype or attention backend: the "
@@ -157,7 +163,8 @@ def read_fails(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[flo
                   "lasts." if fault != P_DIES else "The client gets an error; the router must drop P.")
     if fault == P_DIES:
         return first, False
-    runs_out(scene)
+    if not late:
+        runs_out(scene)
     return first, True
 
 
@@ -170,11 +177,12 @@ def computes_itself(scene: Scene) -> float:
                     "_update_waiting_for_remote_kv", "free", status=WAITING, held=0, looks=FREE)
     trace.schedules(D, "get_num_new_matched_tokens", "do_remote_prefill is cleared, so D does not ask P again; its own "
                     f"prefix cache is looked up again: {scene.hit:,}.", "get_computed_blocks_for_connector",
-                    "get_num_new_matched_tokens", returned="(0, False)")
+                    "get_num_new_matched_tokens", given=matched(scene.hit), returned="(0, False)")
     trace.schedules(D, "allocate_slots", f"The {left:,} tokens are D’s to compute.", "allocate_slots",
-                    "update_state_after_alloc", "build_connector_meta", returned=f"{scene.blocks:,} blocks",
-                    held=scene.blocks, status=RUNNING, computed=scene.prompt, looks=COMPUTING)
-    trace.at_ms += scene.prefill_ms * left / scene.prompt
+                    "update_state_after_alloc", "build_connector_meta", given=slots(left),
+                    returned=f"{scene.blocks:,} blocks", held=scene.blocks, status=RUNNING, computed=scene.prompt,
+                    looks=COMPUTING)
+    trace.at_ms += scene.own_prefill_ms * left / scene.prompt
     trace.works(D, "forward", f"{left:,} prompt tokens among D’s decoders: what the split was to spare them.",
                 *LOAD_AFTER, returned=f"{left:,} tokens")
     trace.row(CLIENT, CLIENT, "first token", "Late, but there.")
@@ -190,7 +198,7 @@ def runs_out(scene: Scene) -> None:
 
 def d_dies(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[None, bool]:
     """D dies while the request waits in its queue."""
-    waits(scene, scene.lease.end_s)
+    waits(scene, scene.lease.end_s, peer)
     trace = scene.trace
     trace.gone(D)
     trace.row(ROUTER, ROUTER, "D dies", "No more heartbeats. The router may send the request to another D while the "
@@ -202,7 +210,7 @@ def d_dies(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[None, b
 def aborted(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[None, bool]:
     """The client goes away while the read runs."""
     trace = scene.trace
-    waits(scene, queue_s)
+    peer = waits(scene, queue_s, peer)
     admit(scene, peer)
     reads(scene, peer)
     trace.row(CLIENT, CLIENT, "abort", "The client has gone away.")
@@ -220,7 +228,7 @@ def aborted(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[None, 
 def aborted_early(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[None, bool]:
     """The client goes away before D has admitted the request."""
     trace = scene.trace
-    waits(scene, queue_s)
+    peer = waits(scene, queue_s, peer)
     trace.row(CLIENT, CLIENT, "abort", "The client goes away while the request waits in D’s queue.")
     trace.schedules(D, "request_finished_all_groups", "do_remote_prefill still stands, so P holds blocks for it: a "
                     "receive without blocks is put on the list.", "finish_requests", "request_finished_all_groups",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from calculators.models import connector_sides, kv_lease, kv_transfer, nixl_pull, pd_ratio
 from calculators.models.base import Refusal
 from calculators.models.catalogue import GPUS
-from calculators.models.kv_calls import COLLECT, GONE, UPDATE, Step, calls_of
+from calculators.models.kv_calls import COLLECT, GONE, UPDATE, Step, calls_of, matched, slots, told_blocks
 from calculators.models.kv_transfer import MODELS
 
 RECORD = json.loads((Path(__file__).parents[1] / "golden/kv_transfer_calls.json").read_text())
@@ -50,11 +50,26 @@ def assert_passes_through(steps: tuple[Step, ...], engine: str, states: list[lis
     assert all(state in seen for state in states)
 
 
+WRITTEN = {  # how the lab writes what a recorded call was given
+    "matched": ("get_num_new_matched_tokens", matched), "alloc": ("update_state_after_alloc", told_blocks),
+    "slots": ("allocate_slots", lambda tokens, loaded, later, blocks: slots(tokens, loaded, later)),
+    "cache": ("cache_blocks", lambda tokens: f"request, {tokens:,}"),
+}
+
+
+def assert_given_as_recorded(steps: tuple[Step, ...], engine: str, recorded: list[list]) -> None:
+    """Each row named after one of these calls was given what the recorded call was, in that order."""
+    names = {name for name, _ in WRITTEN.values()}
+    calls = iter([(WRITTEN[kind][0], WRITTEN[kind][1](*given)) for kind, *given in recorded])
+    assert all((step.name, step.given) in calls for step in steps if step.engine == engine and step.name in names)
+
+
 @pytest.mark.parametrize("case", NIXL, ids=name)
 def test_a_pull_makes_the_calls_that_the_engines_made(case: dict) -> None:
     run, expect = follow(case["inputs"]), case["expect"]
-    for engine in "PD":
+    for engine, recorded in zip("PD", expect["given"], strict=True):
         assert_as_recorded(run.steps, engine, expect[engine])
+        assert_given_as_recorded(run.steps, engine, recorded)
         assert_passes_through(run.steps, engine, expect[f"{engine}_states"])
     said = [step.returned for step in run.steps if step.name == "get_num_new_matched_tokens"]
     assert said == [f"({count:,}, {beside})" for answers in expect["answers"] for count, beside in answers]
@@ -65,6 +80,7 @@ def test_a_pull_makes_the_calls_that_the_engines_made(case: dict) -> None:
 def test_both_halves_are_asked_what_the_engine_asked(case: dict) -> None:
     run, expect = connector_sides.simulate(**case["inputs"]), case["expect"]
     assert_as_recorded(run.steps, "engine", expect["calls"])
+    assert_given_as_recorded(run.steps, "engine", expect["given"])
     assert_passes_through(run.steps, "engine", expect["states"])
     said = [step.returned for step in run.steps if step.name == "get_num_new_matched_tokens"]
     assert said == [f"({count if count is None else format(count, ',')}, {beside})" for count, beside
@@ -181,6 +197,15 @@ def test_an_aborted_read_keeps_its_blocks_until_it_has_ended() -> None:
     aborted = next(place for place, step in enumerate(steps) if step.held_by["D"].status == "FINISHED_ABORTED")
     read = next(place for place, step in enumerate(steps) if step.name == "READ")
     assert aborted < read and steps[read].held_by["D"].held == 512 and steps[-1].held_by["D"].held == 0
+
+
+def test_a_refused_handshake_lets_no_heartbeat_through() -> None:
+    # vllm 0.33.0, base_worker.py, _send_heartbeats: no heartbeat while the handshake is not done
+    run = nixl_pull.simulate(fault="handshake", peer="new", queue_s=45)
+    assert run.lease.frees_s == 30
+    freed = next(place for place, step in enumerate(run.steps) if step.held_by["P"].looks == "hashed")
+    refused = next(place for place, step in enumerate(run.steps) if step.name == "handshake refused")
+    assert freed < refused
 
 
 def test_what_a_handshake_or_a_death_needs_is_asked_for() -> None:
