@@ -42,6 +42,7 @@ class Knob:
     off: bool
     choices: tuple[tuple[str, str], ...]
     wide: bool
+    longest: int | None = None  # characters of a text
     numbers: tuple[Number, ...] = ()
     row: str = ""
 
@@ -238,8 +239,10 @@ def knob_of(view: View, form: forms.Form, name: str, off: bool) -> Knob:
     value = str(form.data.get(name, ""))
     if isinstance(field, forms.IntegerField) and value.isascii() and value.isdigit() and len(value) < 20:
         value = f"{int(value):,}"
+    longest = getattr(field, "max_length", None)
     if isinstance(field.widget, forms.Textarea) and field.strip:  # where it is not stripped, spaces count
-        value = re.sub(r",(?=\S)", ", ", value)  # so that a long list breaks between its parts
+        spaced = re.sub(r",(?=\S)", ", ", value)  # so that a long list breaks between its parts
+        value = spaced if longest is None or len(spaced) <= longest else value
     choices = tuple((str(key), str(label)) for key, label in getattr(field, "choices", ()))
     numbers, row = (), ""
     if isinstance(field, RowField):
@@ -247,7 +250,7 @@ def knob_of(view: View, form: forms.Form, name: str, off: bool) -> Knob:
     return Knob(
         name=name, label=str(field.label or name), value=value, unit=getattr(form, "units", {}).get(name, ""),
         help=str(field.help_text), fault=faults(form).get(name, ""), off=off,
-        choices=choices, wide=isinstance(field.widget, forms.Textarea), numbers=numbers, row=row,
+        choices=choices, wide=isinstance(field.widget, forms.Textarea), longest=longest, numbers=numbers, row=row,
     )
 
 
@@ -260,7 +263,7 @@ def row_of(
                     for part in field.rows.parts)
     row = dict.get(field.rows, slug)
     if slug == OWN:
-        return slug, (*choices, (OWN, "one’s own")), numbers, "Every number is one’s own."
+        return slug, (*choices, (OWN, "one’s own")), numbers, "Every number is one’s own; empty them, or Reset, for a listed one."
     if row is None:
         return slug, choices, numbers, ""
     if slug not in dict(choices):

@@ -115,7 +115,7 @@ class PagingForm(forms.Form):
         initial=paging_waste.UNIFORM,
     )
     mean_tokens = forms.IntegerField(label="mean length", min_value=1, max_value=200_000, initial=2_048)
-    listed = forms.CharField(label="or listed", max_length=8_000, required=False, help_text="lengths apart by spaces")
+    listed = forms.CharField(label="or listed", max_length=5_000, required=False, help_text="lengths apart by spaces")
     seed = forms.IntegerField(min_value=0, max_value=999_999, initial=1)
     reserved_tokens = forms.IntegerField(label="reserved, unpaged", min_value=1, max_value=1_000_000, initial=8_192)
     shared_prefix_tokens = forms.IntegerField(label="shared prefix", min_value=0, max_value=200_000, initial=20)

@@ -27,7 +27,7 @@ class LeakForm(forms.Form):
     """The samples, what a request is, and the limit."""
 
     samples = forms.CharField(
-        widget=forms.Textarea, max_length=12_000, initial=THREE_HOURS,
+        widget=forms.Textarea, max_length=3_600, initial=THREE_HOURS,
         help_text="a row a sample: minutes, counters since the start, resident memory (rss) in MiB",
     )
     prompt_tokens = forms.IntegerField(label="prompt", min_value=1, max_value=1_000_000, initial=500)
