@@ -143,7 +143,7 @@ def row_words(row: Row) -> str:
 def step_table(result: DraftRows, at: int) -> Table:
     return Table(
         f"Step {at}",
-        ("request", "given", "drafts", "held", "pointer before", "scheduled", "after", "sampled", "blocks"),
-        tuple((row.id, str(row.given), str(row.drafts), str(row.accepted), str(row.before), str(row.advanced),
-               str(row.after), str(row.sampled), str(row.blocks)) for row in result.steps[at].rows),
+        ("request", "given", "pointer", "drafts", "held", "sampled", "blocks"),
+        tuple((row.id, str(row.given), f"{row.before} → {row.advanced} → {row.after}", str(row.drafts),
+               str(row.accepted), str(row.sampled), str(row.blocks)) for row in result.steps[at].rows),
     )

@@ -291,12 +291,13 @@ def bits(mask: Mask, place: int) -> list[int]:
 
 
 def state_table(result: Grammar) -> Table:
-    """A row a state, those that the path passes by their own text."""
+    """A row a state, each by a shortest text that leads there."""
     return Table(
         f"States of the automaton{'' if len(result.masks) <= MOST_LISTED else f', the first {MOST_LISTED}'}",
-        ("text so far", "allowed", "word, hex", "int32", "forced bytes"),
-        tuple((mask.text or "nothing yet", listed([result.vocabulary[n].written for n in mask.allowed]) or "none",
-               mask.hex, " ".join(f"{word:,}" for word in mask.signed), mask.forced or "")
+        ("text so far", "word, hex", "allowed", "int32", "forced bytes"),
+        tuple((mask.text or "nothing yet", mask.hex,
+               listed([result.vocabulary[n].written for n in mask.allowed]) or "none",
+               " ".join(f"{word:,}" for word in mask.signed), mask.forced)
               for mask in result.masks[:MOST_LISTED]),
     )
 

@@ -240,11 +240,11 @@ def running(x: float, y: float, w: float, inside: str, after: str, more: str, en
 
 def batch_table(result: Speculation) -> Table:
     return Table(
-        "By batch", ("batch", "plain, ms", "drafts, ms", "verify, ms", "speed-up", "at four times the context",
-                     "budget", "best k"),
-        tuple((f"{b.sequences:,}", f"{b.plain_ms:,.2f}", f"{b.draft_ms:,.2f}", f"{b.verify_ms:,.2f}",
-               f"{b.speed_up:.2f}", f"{b.longer_speed_up:.2f}", f"{b.tokens:,}", str(b.best_k) if b.best_k else "off")
-              for b in (*result.at_batches,)),
+        "By batch", ("batch", "speed-up", "best k", "plain, ms", "drafts, ms", "verify, ms",
+                     "at four times the context", "budget"),
+        tuple((f"{b.sequences:,}", f"{b.speed_up:.2f}", str(b.best_k) if b.best_k else "off", f"{b.plain_ms:,.2f}",
+               f"{b.draft_ms:,.2f}", f"{b.verify_ms:,.2f}", f"{b.longer_speed_up:.2f}", f"{b.tokens:,}")
+              for b in result.at_batches),
     )
 
 
@@ -324,8 +324,8 @@ def spread(result: DraftLength, k: int, said: float | None, most: int) -> list[i
 def length_table(result: DraftLength) -> Table:
     return Table(
         "By draft length",
-        ("k", "tokens a step", "paid, plain steps", "speed-up", "the k-th adds", "accepted of drafted"),
-        tuple((str(at.k), f"{at.expected_tokens:.3f}", f"{at.paid:.3f}", f"{at.speed_up:.3f}",
+        ("k", "tokens a step", "speed-up", "paid, plain steps", "the k-th adds", "accepted of drafted"),
+        tuple((str(at.k), f"{at.expected_tokens:.3f}", f"{at.speed_up:.3f}", f"{at.paid:.3f}",
                f"{at.adds:.3f}" if at.k else "", f"{at.accepted_share:.1%}" if at.k else "")
               for at in result.at_lengths[: max(result.best_k + 2, 9)]),
     )

@@ -89,6 +89,11 @@ class Model:
         kept = self.vocabulary * self.hidden * (1 if self.tied else 2)
         return 2 * kept + (self.parameters - kept) * BITS[form] / 8
 
+    @property
+    def read_bytes(self) -> float:
+        """Bytes of bf16 weights that a step reads: all but the input embedding, unless that is the head as well."""
+        return self.weight_bytes() - (0 if self.tied else 2 * self.vocabulary * self.hidden)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from math import erfc, sqrt
 
 from calculators.models.base import Line, Refusal
-from calculators.models.catalogue import BF16, GPUS, MODELS
+from calculators.models.catalogue import GPUS, MODELS
 from calculators.models.kv_pool import GIB
 
 BANDWIDTH_SHARE = 0.8  # of the datasheet's peak, a rule of thumb
@@ -78,7 +78,7 @@ def solve(*, rate_per_s: float = 50, output_tokens: int = 500, ms_per_token: flo
         raise Refusal(f"{sequences:,.0f} sequences in flight are more than one service; the lab takes up to "
                       f"{MOST_SEQUENCES:,}.", "rate_per_s")
     chosen = MODELS[model]
-    read = chosen.weight_bytes(BF16) - (0 if chosen.tied else 2 * chosen.vocabulary * chosen.hidden)
+    read = chosen.read_bytes
     resident = prompt_tokens + output_tokens / 2
     kv = sequences * resident * chosen.kv_bytes_per_token / GIB
     worst = sequences * (prompt_tokens + output_tokens) * chosen.kv_bytes_per_token / GIB

@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 
 from calculators.models.base import Line, Refusal
-from calculators.models.catalogue import BF16, GPUS, MODELS
+from calculators.models.catalogue import GPUS, MODELS
 from calculators.models.engine_loop import Mode, Times, mode
 
 SERIAL_REQUESTS, PER_THREAD, MOST_THREADS = 128, 16, 8
@@ -125,7 +125,7 @@ def fill_words(structured: int, rows: int, us_per_row: float, threads: int) -> s
 def forward_time_ms(model: str, batch: int, context_tokens: int) -> float:
     """A decode forward in bf16 on an H100 by the bandwidth rule, in ms: weights and the KV of the batch, read once."""
     chosen = MODELS[model]
-    read = chosen.weight_bytes(BF16) - (0 if chosen.tied else 2 * chosen.vocabulary * chosen.hidden)
+    read = chosen.read_bytes
     kv = batch * context_tokens * chosen.kv_bytes_per_token
     return (read + kv) / (GPUS["h100"].tb_per_s * 1e12 * BANDWIDTH_SHARE) * 1e3
 

@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 from math import floor
 
 from calculators.models.base import Line
-from calculators.models.catalogue import BF16, GPUS, MODELS
+from calculators.models.catalogue import GPUS, MODELS
 from calculators.models.draft_length import SEQUENTIAL, draft_steps, expected_tokens, geometric_words
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -111,12 +111,12 @@ def solve(*, num_speculative_tokens: int = 5, acceptance: float = 0.7, draft_cos
     Source: vllm 0.33.0, v1/core/sched/scheduler.py, schedule (num_tokens_with_spec); arXiv 2211.17192.
     """
     k, chosen, card = num_speculative_tokens, MODELS[model], GPUS[gpu]
-    read = read_gb * 1e9 if read_gb else chosen.weight_bytes(BF16) - input_embedding_bytes(model)
+    read = read_gb * 1e9 if read_gb else chosen.read_bytes
     target = Target(
         flop_per_s=(tflop_per_s or card.bf16_tflop_per_s) * 1e12 * compute_share,
         bytes_per_s=(tb_per_s or card.tb_per_s) * 1e12 * bandwidth_share, weight_bytes=read,
         kv_bytes=float(context_tokens * (kv_bytes_per_token or chosen.kv_bytes_per_token)),
-        parameters=params_b * 1e9 if params_b else (chosen.weight_bytes(BF16) - input_embedding_bytes(model)) / 2,
+        parameters=params_b * 1e9 if params_b else chosen.read_bytes / 2,
     )
     cost = draft_cost_percent / 100
     expected, drafts = expected_tokens(acceptance, k), draft_steps(k, drafter) * cost
@@ -148,12 +148,6 @@ def solve(*, num_speculative_tokens: int = 5, acceptance: float = 0.7, draft_cos
                        context_tokens),
         slips=slips_of(target, lost, ridge, k, expected, drafts),
     )
-
-
-def input_embedding_bytes(model: str) -> float:
-    """What of the bf16 weights a step doesn't read: the input embedding, unless it is the head as well."""
-    chosen = MODELS[model]
-    return 0 if chosen.tied else 2 * chosen.vocabulary * chosen.hidden
 
 
 def first_loss(target: Target, k: int, expected: float, drafts: float) -> int:
