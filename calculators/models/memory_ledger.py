@@ -72,6 +72,7 @@ class Ledger:
     `message` is the engine's own.
     """
 
+    vocabulary: int
     total_gib: float
     budget_gib: float
     slack_gib: float
@@ -280,8 +281,9 @@ def ledger_of(scene: Scene, available_gib: float | None = None, spike_gib: float
     outcome = scene.outcome
     loaded = terms.weights_gib + terms.rounding_gib
     result = Ledger(
-        total_gib=setup.visible_gib, budget_gib=terms.budget_gib, slack_gib=setup.visible_gib - terms.budget_gib,
-        free_at_start_gib=setup.free_gib, loaded_gib=loaded, buffers_gib=terms.buffers_gib,
+        vocabulary=setup.model.vocabulary, total_gib=setup.visible_gib, budget_gib=terms.budget_gib,
+        slack_gib=setup.visible_gib - terms.budget_gib, free_at_start_gib=setup.free_gib, loaded_gib=loaded,
+        buffers_gib=terms.buffers_gib,
         penalty_gib=terms.penalty_gib, growth_gib=terms.non_torch_gib, forward_gib=terms.forward_gib,
         sampler_gib=terms.sampler_gib, experts_gib=terms.experts_gib, peak_gib=terms.transient_gib,
         graph_gib=terms.graphs_gib, kv_gib=kv, kv_low_gib=low, kv_high_gib=high,
