@@ -33,3 +33,19 @@ def test_a_speed_up_of_1_7_leaves_at_least_3_5_ms_exposed():
     assert ran["still"].result.speed_up == pytest.approx(1.7)
     assert ran["large"].result.speed_up == pytest.approx(23.5 / 20)
     assert round(25 / 16, 2) == 1.56  # runner V2's published tokens/s, in thousands
+
+
+def test_one_late_end_of_sequence_wastes_one_row_and_a_cap_none():
+    # By hand: 1 / (L + 1) of the sampled rows, the prefill's own included; four steps 1.2 + 4 x 5 + 1 and 4 x 7.2.
+    ran = runs_of("async-scheduling")
+    for name, tokens in (("brief", 10), ("reply", 50), ("long", 400)):
+        assert ran[name].result.sampled_rows == tokens + 1
+        assert ran[name].result.waste_percent == pytest.approx(100 / (tokens + 1))
+    assert ran["capped"].result.wasted_rows == ran["waits"].result.wasted_rows == 0
+    assert ran["loop"].result.overlapped.total_ms == pytest.approx(22.2)
+    assert ran["loop"].result.sync.total_ms == pytest.approx(28.8)
+
+
+def test_the_events_shown_are_those_around_the_end():
+    events = [step.event for step in runs_of("async-scheduling")["reply"].result.steps[-3:]]
+    assert events == ["step 51 scheduled", "step 50 returns", "step 51 returns"]
