@@ -49,3 +49,16 @@ def test_one_late_end_of_sequence_wastes_one_row_and_a_cap_none():
 def test_the_events_shown_are_those_around_the_end():
     events = [step.event for step in runs_of("async-scheduling")["reply"].result.steps[-3:]]
     assert events == ["step 51 scheduled", "step 50 returns", "step 51 returns"]
+
+
+def test_overlap_leaves_the_longer_lane_in_charge():
+    # By hand: 3.1 + 2.0 ms of CPU over 2.6 of GPU; 64 tokens in 7.7 ms; 500 launches of 6 us are 3 ms.
+    ran = runs_of("cpu-bound-server")
+    small, eager = ran["small"].result, ran["eager"].result
+    assert small.async_busy_percent == pytest.approx(100 * 2.6 / 5.1)
+    assert small.sync.tokens_per_s == pytest.approx(64 / 7.7e-3)
+    assert small.gain == pytest.approx(7.7 / 5.1)
+    assert eager.overlapped.period_ms == pytest.approx(3.1 + 3.0 + 2.0)
+    assert ran["faster"].result.overlapped.period_ms == small.overlapped.period_ms
+    # A step reads the weights and 64 contexts of 1,024 tokens, 2 x 28 layers x 8 heads x 128 x 2 bytes each.
+    assert ran["floor"].result.here.step_ms == pytest.approx((1.192 + 64 * 1024 * 114_688 / 1e9) / 3.35, rel=1e-3)
