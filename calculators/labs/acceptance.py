@@ -22,7 +22,7 @@ class AcceptanceForm(forms.Form):
     """Scrapes of the counters, and what a step takes with drafts and without."""
 
     scrapes = ReadField(
-        read=parse_scrapes, write=format_scrapes, max_length=1_500, initial=FOUR,
+        read=parse_scrapes, write=format_scrapes, max_length=2_000, initial=FOUR,
         help_text="drafts / draft tokens / accepted / by position / generation tokens / finished @ process start",
     )
     plain_step_ms = forms.FloatField(label="a plain step", min_value=0.1, max_value=10_000, initial=11)

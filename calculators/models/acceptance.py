@@ -6,6 +6,7 @@ from itertools import pairwise
 from calculators.models.base import Line, Refusal
 
 MOST_SCRAPES, MOST_POSITIONS = 8, 10
+EVEN = 0.05  # chances no further apart count as one
 COUNT = r"(\d{1,15})"
 COUNTS = r"(\d{1,15}(?::\d{1,15})*)"
 SCRAPE = re.compile(rf"{COUNT}/{COUNT}/{COUNT}/{COUNTS}/{COUNT}/{COUNT}@(\d{{1,12}}(?:\.\d{{1,3}})?)")
@@ -120,11 +121,28 @@ class Acceptance:
                 f"{self.speed_up:.2f}× at these step times.")
 
     @property
+    def share_verdict(self) -> str:
+        """What one chance for all positions is worth, in a sentence."""
+        real = self.window.conditional
+        said = f"One chance for all positions that gives this length would be {self.constant_share:.3g}"
+        if real[0] - real[-1] > EVEN:
+            fall = f"the real ones fall from {three(real[0])} to {three(real[-1])}"
+            return f"{said}; {fall}, so it says nothing of a longer draft."
+        if max(real) - min(real) > EVEN:
+            return f"{said}; the real ones run from {three(min(real))} to {three(max(real))}."
+        return f"{said}; the real ones lie near it."
+
+    @property
     def verdict(self) -> str:
         """Whether speculation pays at these step times."""
         if self.speed_up > 1:
             return f"It pays while a step with drafts takes less than {self.mean_length * self.plain_step_ms:.3g} ms."
         return f"It does not pay: a step with drafts may take {self.mean_length * self.plain_step_ms:.3g} ms at most."
+
+
+def three(share: float) -> str:
+    """A share to three places, halves up as on paper: 0.7625 is "0.763"."""
+    return f"{share + 1e-9:.3f}"
 
 
 def solve(*, scrapes: tuple[Scrape, ...], plain_step_ms: float, spec_step_ms: float) -> Acceptance:

@@ -42,7 +42,18 @@ def test_a_restart_gives_a_plausible_number_from_garbage() -> None:
 
 
 def test_one_share_for_all_positions_is_no_law() -> None:
-    assert round(run().constant_share, 3) == 0.704  # 1 + a + a² + a³ = 2.55
+    result = run()
+    assert round(result.constant_share, 3) == 0.704  # 1 + a + a² + a³ = 2.55
+    assert "fall from 0.763 to 0.575" in result.share_verdict
+
+
+@pytest.mark.parametrize(("positions", "words"), [
+    ("70:49:34", "the real ones lie near it"), ("50:40:38", "the real ones run from 0.500 to 0.950"),
+])
+def test_chances_that_do_not_fall_are_not_said_to(positions: str, words: str) -> None:
+    accepted = sum(map(int, positions.split(":")))
+    text = f"0/0/0/0:0:0/0/0@1,100/300/{accepted}/{positions}/300/1@1"
+    assert words in run(text).share_verdict
 
 
 def test_speed_up_needs_both_step_times() -> None:
@@ -156,6 +167,18 @@ def test_a_restart_of_one_engine_among_two_is_a_restart(made: str) -> None:
 ])
 def test_no_line_takes_more_than_one_pass(line: str) -> None:
     assert read(line).values == {}  # a pattern that tries every split of these would never end
+
+
+LINES = "\n".join([metrics(*FIRST, start=100.0), metrics(*SECOND, engine=1)]).splitlines()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(LINES) | st.sampled_from(LINES).map(lambda line: line[:-4]) | st.text(max_size=20),
+                max_size=60))
+def test_any_paste_gives_scrapes_or_says_why_not(lines: list[str]) -> None:
+    pasted = read("\n".join(lines))
+    assert pasted.values or pasted.faults
+    assert not pasted.values or len(parse_scrapes(pasted.values["scrapes"])) >= 2
 
 
 GROWTH = st.tuples(st.integers(1, 10**6), st.lists(st.floats(0, 1), min_size=1, max_size=5), st.integers(0, 10**5))
