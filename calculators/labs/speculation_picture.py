@@ -23,7 +23,7 @@ def batch_picture(shown: Shown) -> Picture:
     result, inputs = shown.result, shown.inputs
     lengths = lengths_of(inputs)
     wide, narrow = (pair(shown, lengths, width) for width in (WIDE, NARROW))
-    words = f"{result.verdict} {result.budget_verdict}"
+    words = f"{result.verdict} {result.length_verdict} {result.budget_verdict}"
     if result.losing_context is not None and not inputs["context_tokens"] > result.losing_context:
         words += f" From {result.losing_context:,.0f} tokens of context on drafts never lose."
     return Picture(

@@ -65,6 +65,15 @@ class Speculation:
     lines: tuple[Line, ...]
     slips: tuple[tuple[float, str], ...]
 
+    @property
+    def length_verdict(self) -> str:
+        """How the best draft length moves with the batch, in a sentence; "" where it stays."""
+        first, last = self.at_batches[0], self.at_batches[-1]
+        if first.best_k == last.best_k:
+            return ""
+        return (f"The best length falls from {first.best_k} at batch {first.sequences:,} to {last.best_k or 'none'} at "
+                f"{last.sequences:,}: num_speculative_tokens_per_batch_size can follow it.")
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -106,6 +106,13 @@ def test_break_even_of_other_drafts(acceptance: float, k: int, lost: int):
     assert speculation.solve(acceptance=acceptance, num_speculative_tokens=k).break_even == lost
 
 
+def test_the_best_length_falls_with_the_batch():
+    result = speculation.solve()
+    assert [each.best_k for each in result.at_batches][-4:] == [3, 2, 1, 1]
+    assert "falls from 6 at batch 1 to 1 at 512" in result.length_verdict
+    assert speculation.solve(context_tokens=2_000_000).length_verdict == ""
+
+
 def test_at_datasheet_peaks_drafts_lose_later():
     assert speculation.solve(bandwidth_share=1, compute_share=1).break_even == 325
 
