@@ -62,3 +62,12 @@ def test_overlap_leaves_the_longer_lane_in_charge():
     assert ran["faster"].result.overlapped.period_ms == small.overlapped.period_ms
     # A step reads the weights and 64 contexts of 1,024 tokens, 2 x 28 layers x 8 heads x 128 x 2 bytes each.
     assert ran["floor"].result.here.step_ms == pytest.approx((1.192 + 64 * 1024 * 114_688 / 1e9) / 3.35, rel=1e-3)
+
+
+def test_a_read_costs_what_follows_it_and_one_of_logits_a_whole_turn():
+    # By hand: 5 + 1.2, 5 + 0.4, 5 + 0; 4.5 + 0.4 + 1.0 + 1.2 for the logits, and 1.6 + 5 + 1.0 for the tokens.
+    ran = runs_of("hidden-sync")
+    periods = {name: ran[name].result.async_period_ms for name in ran}
+    assert periods == pytest.approx(
+        {"clean": 5.0, "end": 5.0, "late": 5.4, "start": 6.2, "logits": 7.1, "tokens": 7.6},
+    )
