@@ -263,7 +263,8 @@ def row_of(
                     for part in field.rows.parts)
     row = dict.get(field.rows, slug)
     if slug == OWN:
-        return slug, (*choices, (OWN, "one’s own")), numbers, "Every number is one’s own; empty them, or Reset, for a listed one."
+        says = "Every number is one’s own; empty them, or Reset, for a listed one."
+        return slug, (*choices, (OWN, "one’s own")), numbers, says
     if row is None:
         return slug, choices, numbers, ""
     if slug not in dict(choices):
