@@ -24,13 +24,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --touching-database leave out the tests that can't tell one database from another.
 
-    The labs own no tables; their pages only name, by one query, the questions that they answer.
+    The labs own no tables; their pages only name, by one query, the questions that they answer. A browser adds pages
+    to views whose own tests are here, and nothing to their queries, but where two requests meet.
     """
     if not config.getoption("--touching-database"):
         return
     touching = {item: bool(DATABASE_FIXTURES & set(item.fixturenames)) for item in items}
     touching |= {item: True for item in items if item.get_closest_marker("django_db")}
-    touching |= {item: False for item in items if "calculators" in item.path.parts or item.path.name == "test_labs.py"}
+    touching |= {item: False for item in items if {"calculators", "browser"} & set(item.path.parts)}
+    touching |= {item: True for item in items if item.get_closest_marker("race")}
     config.hook.pytest_deselected(items=[item for item in items if not touching[item]])
     items[:] = [item for item in items if touching[item]]
 

@@ -81,6 +81,7 @@ def test_filter_open_commit_check_grade_undo(visit: Visit, learner: User, check_
     assert page.url.endswith("/questions/token-budget/")
 
 
+@pytest.mark.race
 def test_a_double_click_is_one_grade(visit: Visit, learner: User):
     before = len(standing())
     page = visit(user=learner)

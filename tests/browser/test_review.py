@@ -170,6 +170,7 @@ def test_without_javascript_it_all_works(visit: Visit, learner: User):
     expect(page.locator("#typed")).to_have_value("0.3 s")
 
 
+@pytest.mark.race
 def test_a_double_click_is_one_grade(visit: Visit, learner: User):
     page = visit(user=learner)
     page.goto("/review/")
@@ -179,6 +180,7 @@ def test_a_double_click_is_one_grade(visit: Visit, learner: User):
     assert standing() == [("token-budget", 3)]
 
 
+@pytest.mark.race
 def test_two_tabs_record_one_grade_and_the_second_is_told(visit: Visit, learner: User):
     first = visit(user=learner)
     first.goto("/review/")
