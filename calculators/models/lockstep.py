@@ -32,6 +32,7 @@ class Lockstep:
     users: int
     base_tokens_per_s: float
     mean_step_ms: float
+    rank_tokens: int
     chunks: tuple[Chunk, ...]
     lines: tuple[Line, ...] = ()
     slips: tuple[tuple[float, str], ...] = ()
@@ -56,6 +57,15 @@ class Lockstep:
     def busy(self) -> float:
         """Of the rank with the chunk."""
         return self.loaded.busy[self.rank]
+
+    @property
+    def rank_ms(self) -> float:
+        """What the rank with the chunk computes."""
+        return self.loaded.compute_ms[self.rank]
+
+    @property
+    def others_ms(self) -> float:
+        return self.loaded.compute_ms[self.rank - 1]
 
     @property
     def others_busy(self) -> float:
@@ -112,7 +122,8 @@ def solve(*, ranks: int = 8, decodes: int = 128, chunk_tokens: int = 4_096, chun
     mode = graph_mode(with_chunk(chunk_tokens))
     result = Lockstep(
         chunk_rank, base, loaded, mode, mode_words(mode, chunk_rank, decodes + chunk_tokens), ranks * decodes,
-        decodes / base.step_ms * 1e3, base.step_ms + (loaded.step_ms - base.step_ms) / every_steps, tuple(chunks),
+        decodes / base.step_ms * 1e3, base.step_ms + (loaded.step_ms - base.step_ms) / every_steps,
+        decodes + chunk_tokens, tuple(chunks),
     )
     lines = tuple(lines_of(result, rates, decodes, chunk_tokens, every_steps))
     return replace(result, lines=lines, slips=tuple(slips_of(result, rates, chunk_tokens)))
@@ -137,7 +148,7 @@ def compute_words(rates: Rates, decodes: int, chunk_tokens: int) -> str:
 
 def lines_of(result: Lockstep, rates: Rates, decodes: int, chunk_tokens: int, every: int) -> Iterator[Line]:
     """The step, then what it costs the others."""
-    longest, shortest = result.loaded.compute_ms[result.rank], result.loaded.compute_ms[result.rank - 1]
+    longest, shortest = result.rank_ms, result.others_ms
     chunk = f" + {rates.wire_prefill:g} × {chunk_tokens:,}" if chunk_tokens else ""
     yield Line(f"rank {result.rank} computes", compute_words(rates, decodes, chunk_tokens), longest, "ms")
     yield Line("all-to-all", f"{rates.wire:g} + {rates.wire_decode:g} × {decodes:,}{chunk}",
@@ -158,7 +169,7 @@ def slips_of(result: Lockstep, rates: Rates, chunk_tokens: int) -> Iterator[tupl
     yield result.base_ms, "That is a step without the chunk. Nobody leaves a layer before the slowest rank has sent."
     yield (result.base_ms + more / ranks,
            f"That spreads the chunk over {ranks} ranks; the step waits for the one that has it.")
-    yield result.loaded.compute_ms[result.rank], "That leaves out the all-to-all, which follows the compute."
+    yield result.rank_ms, "That leaves out the all-to-all, which follows the compute."
     yield rates.prefill * chunk_tokens, "That is the chunk alone: the rank’s decodes and the all-to-all come on top."
     yield (result.base_ms + rates.prefill * chunk_tokens,
            "That leaves out what the chunk adds to the all-to-all.")
