@@ -73,8 +73,9 @@ def solve(*, model: str = "llama-3.1-70b", weights: str = BF16, gpu: str = "h100
     return StartUp(
         fails=fails, outcome=ledger.outcome, weight_gb=gb, card_gb=cards * GPUS[gpu].nominal_gb,
         total_gib=ledger.total_gib, cards_gib=cards * ledger.total_gib, budgets_gib=cards * ledger.budget_gib,
-        loaded_gib=ledger.loaded_gib, kv_gib=ledger.kv_gib, request_gib=ledger.request_gib, bare_gib=ledger.total_gib - ledger.loaded_gib,
-        head_room_gib=ledger.head_room_gib, longest_tokens=ledger.longest_tokens,
+        loaded_gib=ledger.loaded_gib, kv_gib=ledger.kv_gib, request_gib=ledger.request_gib,
+        bare_gib=ledger.total_gib - ledger.loaded_gib, head_room_gib=ledger.head_room_gib,
+        longest_tokens=ledger.longest_tokens,
         checks=checks_of(ledger, fails, graphs_actual_gib),
         log=log_of(ledger, fails, name, tensor_parallel_size, data_parallel_size, max_model_len),
         finding=f"{gb:,.0f} GB of weights on {cards:,} × {GPUS[gpu].nominal_gb:g} GB: "
