@@ -6,7 +6,7 @@ from typing import Any
 from calculators.labs.base import Gist, Shown
 from calculators.labs.engine_loop_picture import Derivation, Picture
 from calculators.labs.kv_size_parts import Part, Swatch, Table, sides
-from calculators.models.draft_length import AtLength, DraftLength, expected_tokens
+from calculators.models.draft_length import AtLength, DraftLength, draft_steps, expected_tokens
 from calculators.models.speculation import AtBatch, Speculation
 from calculators.pictures import MEASURE, NARROW, WALL, WIDE, Bar, Drawing, Path, Scale, Shape, Text, line, wall_above
 from calculators.ruled import columns, round_unit, rows, width_of
@@ -43,8 +43,7 @@ def lengths_of(inputs: Mapping[str, Any]) -> tuple[tuple[int, float, float], ...
     """Draft lengths 0 to 8, or spread up to a longer one: each with what it yields and what it costs when it rides."""
     k, cost = inputs["num_speculative_tokens"], inputs["draft_cost_percent"] / 100
     ks = range(9) if k <= 8 else sorted({0, 1, 2, 4, 6, 8, 10, k})
-    once = inputs["drafter"] == "parallel"
-    return tuple((each, expected_tokens(inputs["acceptance"], each), 1 + (min(each, 1) if once else each) * cost)
+    return tuple((each, expected_tokens(inputs["acceptance"], each), 1 + draft_steps(each, inputs["drafter"]) * cost)
                  for each in ks)
 
 

@@ -40,14 +40,14 @@ class Automaton:
         return len(data)
 
     def forced(self, state: int) -> bytes:
-        """The bytes that can't be otherwise from a state on: up to the first choice, or the end."""
-        taken, seen = bytearray(), {state}
+        """The bytes that can't be otherwise from a state on: up to the first choice, or the end.
+
+        It comes to one of them, since an end can be reached from every state.
+        """
+        taken = bytearray()
         while state not in self.accepting and len(self.next[state]) == 1:
             (byte, state), = self.next[state].items()
             taken.append(byte)
-            if state in seen:
-                break
-            seen.add(state)
         return bytes(taken)
 
 
