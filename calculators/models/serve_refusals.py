@@ -1,8 +1,9 @@
 """What vLLM 0.33.0 refuses of a serve command: checks of its front end, its config classes, its model builder."""
 from calculators.models.serve_flags import VALUES
 from calculators.models.serve_rule import Rule
-from calculators.models.serve_scene import LOW_LATENCY, Scene
+from calculators.models.serve_scene import LOW_LATENCY, SHORTHAND, Scene
 
+NEED_A_MODEL = ("eagle", "eagle3", "draft_model", "medusa")
 OVERLAPPING = ("deepep_low_latency", "deepep_high_throughput", "nixl_ep")  # all-to-alls that --enable-dbo works with
 
 
@@ -18,8 +19,8 @@ def rank_missing(s: Scene) -> bool:
         s.nodes > 1 and s.dp > 1)
 
 
-def rank_outside(s: Scene) -> bool:
-    rank = s.values.get("data_parallel_rank")
+def rank_outside(s: Scene, name: str) -> bool:
+    rank = s.values.get(name)
     return rank is not None and not 0 <= rank < s.dp
 
 
@@ -32,6 +33,12 @@ def capture_clash(s: Scene) -> bool:
 def too_many_slices(s: Scene) -> bool:
     """Whether the KV would be split by position among GPUs that hold no copies."""
     return s.dcp > 1 and s.model is not None and not s.latent and s.dcp > s.tp // s.model.kv_heads
+
+
+def said_twice(s: Scene) -> bool:
+    """Whether a short flag of speculation and the JSON name the same key."""
+    held = s.values.get("speculative_config")
+    return isinstance(held, dict) and any(s.given(name) and key in held for name, key in SHORTHAND.items())
 
 
 def lookup(s: Scene) -> tuple[int, int]:
@@ -129,8 +136,13 @@ REFUSALS: tuple[Rule, ...] = (
          "Only one may balance the load: hybrid (or a start rank), external (or a rank), or one port a rank."),
     Rule("E15", "data_parallel_external_lb", "EngineArgs", rank_missing,
          "An external load balancer sends to one rank a process, so each needs --data-parallel-rank."),
-    Rule("E15", "data_parallel_rank", "ParallelConfig", rank_outside,
+    Rule("E15", "data_parallel_rank", "ParallelConfig", lambda s: rank_outside(s, "data_parallel_rank"),
          "Rank {v[data_parallel_rank]} is outside the {s.dp} ranks, which count from 0."),
+    Rule("E15", "data_parallel_start_rank", "ParallelConfig",
+         lambda s: s.given("data_parallel_size_local") and rank_outside(s, "data_parallel_start_rank"),
+         "Rank {v[data_parallel_start_rank]} is outside the {s.dp} ranks, which count from 0."),
+    Rule("E15", "data_parallel_rank", "ParallelConfig", lambda s: s.external_lb and s.dp == 1,
+         "A rank, or an external load balancer, is for data parallelism: --data-parallel-size must be above 1."),
     Rule("E16", "data_parallel_hybrid_lb", "EngineArgs",
          lambda s: s.hybrid_lb and not s.external_lb and not s.given("data_parallel_size_local") and s.nodes == 1,
          "The hybrid load balancer serves this node’s ranks, so it needs --data-parallel-size-local."),
@@ -167,10 +179,14 @@ REFUSALS: tuple[Rule, ...] = (
          "{s.kv_dtype} is no format of the KV cache."),
     Rule("E23", "kv_cache_dtype", "VllmConfig", float16_clash,
          "The model computes in another 16-bit format; auto takes the right one."),
+    Rule("E23", "kv_cache_dtype", "VllmConfig", lambda s: s.latent and s.kv_dtype in ("nvfp4", "nvfp4_4over6"),
+         "The latent KV of {s.model.name} has no nvfp4 form here; take fp8, or auto."),
     Rule("E24", "kv_transfer_config", "KVTransferConfig", lambda s: s.kv.get("kv_connector") and not s.role,
          "A connector needs its kv_role: kv_producer, kv_consumer or kv_both."),
     Rule("E24", "kv_transfer_config", "the connectors’ registry", connector_unknown,
          "No connector of that name is in this release; a class of your own needs kv_connector_module_path."),
+    Rule("E24", "kv_transfer_config", "VllmConfig", lambda s: s.role and not s.connectors,
+         "A role without a kv_connector: nothing would move the KV."),
     Rule("E25", "kv_transfer_config", "VllmConfig",
          lambda s: s.connectors and "expandable_segments:True" in s.env.get("PYTORCH_CUDA_ALLOC_CONF", "")
          and not s.get("enable_cumem_allocator") and not s.get("enable_sleep_mode"),
@@ -184,15 +200,26 @@ REFUSALS: tuple[Rule, ...] = (
     Rule("E27", "decode_context_parallel_size", "NixlPushConnector",
          lambda s: "NixlPushConnector" in s.connectors and s.dcp > 1,
          "NixlPushConnector takes no decode context parallelism."),
-    Rule("E28", "speculative_config", "EngineArgs",
-         lambda s: s.given("speculative_config") and s.given("spec_method", "spec_model", "spec_tokens"),
-         "--spec-method, --spec-model and --spec-tokens stand for --speculative-config; give one or the other."),
+    Rule("E27", "decode_context_parallel_size", "NixlConnector", lambda s: s.nixl and s.dcp not in (1, s.tp * s.pcp),
+         "With NIXL the KV is split by position over all {s.tp} GPUs of tensor parallelism, or not at all."),
+    Rule("E28", "speculative_config", "EngineArgs", said_twice,
+         "--spec-method, --spec-model and --spec-tokens stand for keys of --speculative-config; one is said both "
+         "ways."),
+    Rule("E28", "speculative_config", "SpeculativeConfig",
+         lambda s: s.spec and not s.spec.get("model") and s.spec.get("method") in (None, *NEED_A_MODEL),
+         "Nothing says who drafts: it needs a model, or a method that does without one."),
+    Rule("E28", "speculative_config", "SpeculativeConfig",
+         lambda s: s.spec.get("method") in NEED_A_MODEL and s.spec.get("num_speculative_tokens") is None,
+         "Give num_speculative_tokens; only a checkpoint that was trained with its drafter tells it."),
     Rule("E28", "speculative_config", "SpeculativeConfig",
          lambda s: s.spec.get("method") == "ngram" and lookup(s)[0] > lookup(s)[1],
          "The shortest match, prompt_lookup_min, is above the longest."),
     Rule("E28", "speculative_config", "SpeculativeConfig",
          lambda s: s.spec.get("method") == "ngram" and s.spec.get("num_speculative_tokens") is None,
          "An n-gram drafter has no model to tell how many tokens to draft; give num_speculative_tokens."),
+    Rule("E28", "speculative_config", "SpeculativeConfig",
+         lambda s: s.spec.get("method") == "mtp" and s.model and not s.latent,
+         "{s.model.name} was not trained with modules that draft (MTP)."),
     Rule("E29", "max_num_batched_tokens", "VllmConfig",
          lambda s: s.lora and s.drafts and s.tokens < s.seats * (s.drafts + 1),
          "With adapters a step must hold all drafts of all sequences: {s.seats:,} × ({s.drafts} + 1) tokens are more "
@@ -250,4 +277,24 @@ REFUSALS: tuple[Rule, ...] = (
          "Adapters don’t run on deep_gemm_mega_moe."),
     Rule("E40", "grpc_port", "vllm serve", lambda s: s.get("grpc") and s.given("grpc_port"),
          "--grpc serves gRPC on --port; --grpc-port belongs to the other front end."),
+    Rule("E41", "data_parallel_size_local", "ParallelConfig",
+         lambda s: not s.external_lb and (s.values.get("data_parallel_size_local") or 0) > s.dp,
+         "Of {s.dp} ranks {v[data_parallel_size_local]} can’t run here."),
+    Rule("E41", "data_parallel_size_local", "EngineArgs",
+         lambda s: s.external_lb and s.values.get("data_parallel_size_local") not in (None, 1),
+         "Behind an external load balancer each process is one rank; leave it out."),
+    Rule("E42", "data_parallel_multi_port_external_lb", "vllm serve",
+         lambda s: s.get("data_parallel_multi_port_external_lb") and s.dp < 2,
+         "One port a rank needs ranks: --data-parallel-size must be above 1."),
+    Rule("E42", "data_parallel_multi_port_external_lb", "vllm serve",
+         lambda s: s.get("data_parallel_multi_port_external_lb") and s.values.get("api_server_count") not in (None, 1),
+         "Each rank has one API server of its own; leave --api-server-count out."),
+    Rule("E42", "data_parallel_multi_port_external_lb", "vllm serve",
+         lambda s: s.get("data_parallel_multi_port_external_lb")
+         and ((s.values.get("data_parallel_size_local") or 0) < 2 or s.dp % s.get("data_parallel_size_local")),
+         "Say with --data-parallel-size-local how many ranks, two or more, run on each node; they must divide all."),
+    Rule("E43", "nnodes", "EngineArgs", lambda s: s.nodes > 1 and s.world * s.dp % s.nodes,
+         "{s.nodes} nodes can’t share {s.world} × {s.dp} GPUs evenly."),
+    Rule("E43", "node_rank", "EngineArgs", lambda s: s.nodes > 1 and not 0 <= s.get("node_rank") < s.nodes,
+         "Nodes count from 0 to one below {s.nodes}."),
 )

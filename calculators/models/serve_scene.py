@@ -251,13 +251,28 @@ class Scene:
         return self.spec.get("method") != "suffix" if asked is None else bool(asked)
 
     @property
+    def launches_transfers(self) -> bool:
+        """Whether the all-to-all can't be captured, so that vLLM switches CUDA graphs off."""
+        if self.all2all == "moonep":
+            return self.dp > 1 or (self.expert_parallel and self.pcp > 1)
+        return self.all2all == "deepep_high_throughput" and self.dp > 1 and not self.dense
+
+    @property
+    def layer_by_layer(self) -> bool:
+        """Whether LMCache moves the KV of each layer by itself."""
+        extra = as_dict(self.kv.get("kv_connector_extra_config"))
+        return any(name.startswith("LMCache") for name in self.connectors) and bool(extra.get("use_layerwise"))
+
+    @property
     def graph_mode(self) -> str:
         """The mode of CUDA graphs that is asked for, "NONE" without."""
         named = as_dict(self.values.get("compilation_config")).get("cudagraph_mode")
         level = self.get("optimization_level")
-        if self.eager or level == 0:
+        if self.eager or level == 0 or self.launches_transfers:
             return "NONE"
-        return named.upper() if isinstance(named, str) else "PIECEWISE" if level == 1 else "FULL_AND_PIECEWISE"
+        if isinstance(named, str):
+            return named.upper()
+        return "PIECEWISE" if level == 1 or self.layer_by_layer else "FULL_AND_PIECEWISE"
 
     @property
     def graph_sizes(self) -> tuple[int, ...]:

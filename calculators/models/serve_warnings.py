@@ -59,8 +59,7 @@ WARNINGS: tuple[Rule, ...] = (
             "With {s.all2all} the defaults fall to {s.tokens} tokens and {s.seats} sequences, and graphs end at 256: "
             "its buffers are of a fixed size."),
     warning("W4", "all2all_backend",
-            lambda s: (s.all2all == "moonep" or (s.all2all == "deepep_high_throughput" and s.dp > 1))
-            and s.role != "kv_producer",
+            lambda s: s.launches_transfers and s.role != "kv_producer",
             "{s.all2all} switches CUDA graphs off; on what decodes, each step then waits for its launches."),
     warning("W5", "enable_dbo", lambda s: s.get("enable_dbo") and s.all2all in OVERLAPPING,
             "Two micro-batches run on the older model runner, without adapters, drafts, pipeline or images, and pay "
@@ -84,8 +83,7 @@ WARNINGS: tuple[Rule, ...] = (
             "The latent KV has no heads to share: each of the {s.tp} GPUs keeps all of it. Data parallelism with "
             "--enable-expert-parallel keeps it once a rank."),
     warning("W13", "kv_transfer_config",
-            lambda s: any(name.startswith("LMCache") for name in s.connectors)
-            and (s.kv.get("kv_connector_extra_config") or {}).get("use_layerwise"),
+            lambda s: s.layer_by_layer,
             "Layer by layer LMCache needs piecewise graphs, and the hybrid cache manager is switched off."),
     warning("W14", "kv_cache_dtype", without_fp8_scales,
             "fp8 KV is lossy and its scales default to 1. Check accuracy on your own long prompts before this goes "
