@@ -80,7 +80,8 @@ class Serve:
     """The command line by line, what vLLM fills in, what the rules say of the rest, and the fit.
 
     `command` is the text to copy: without the lines that would be refused. `refusals` and `warnings` count the rules
-    that fire. `at_once` are requests of full length that fit at once.
+    that fire. `at_once` are requests of full length that fit at once. `memory_share`, `step_tokens`, `step_sequences`
+    and `batch_adapters` are settings as vLLM completes them.
     """
 
     model_id: str
@@ -91,6 +92,10 @@ class Serve:
     faults: tuple[str, ...]
     command: str
     filled_in: tuple[str, ...]
+    memory_share: float
+    step_tokens: int
+    step_sequences: int
+    batch_adapters: int
     fit: Fit
     at_once: float
     refusals: int
@@ -253,8 +258,9 @@ def judged(command: Command, scene: Scene, mean_tokens: int, by_knobs: int) -> S
         model_id=scene.model_id, model_meaning=model_meaning(scene, fitting),
         variables=tuple(f"{name}={shlex.quote(value)}" for name, value in command.env.items()), parts=tuple(parts),
         general=general, faults=(*command.faults, *command.notes, *twice), command="", filled_in=filled_in(scene),
-        fit=fitting, at_once=fitting.at_once, refusals=refusals, warnings=sum(not each.refused for each in found),
-        finding="", lines=fitting.lines, slips=fitting.slips,
+        memory_share=scene.utilization, step_tokens=scene.tokens, step_sequences=scene.seats,
+        batch_adapters=scene.get("max_loras"), fit=fitting, at_once=fitting.at_once, refusals=refusals,
+        warnings=sum(not each.refused for each in found), finding="", lines=fitting.lines, slips=fitting.slips,
     )
     return replace(made, command=text_of(made), finding=finding(made))
 
