@@ -83,3 +83,25 @@ def test_a_steps_message_is_within_6_percent_of_pickles_of_the_real_classes():
     assert ran["known"].result.full_bytes == pytest.approx(2_190_324, rel=0.06)
     assert ran["joined"].result.new_bytes == pytest.approx(16_676, rel=0.06)
     assert ran["deep"].result.message_bytes == ran["known"].result.message_bytes
+
+
+def test_what_stays_on_the_cpu_sets_the_new_runners_step():
+    # By hand: max(1 + 0.05, 1.2 - 0.8 + 1) against max(1, 2.2); waiting, 0.4 + 1.05 + 1 and on the old one 3.2.
+    ran = runs_of("model-runner-v2")
+    assert ran["moved"].result.period_ms == pytest.approx(1.4)
+    assert ran["moved"].result.old_period_ms == pytest.approx(2.2)
+    assert ran["waits"].result.period_ms == pytest.approx(2.45)
+    assert ran["suffix"].result.period_ms == pytest.approx(3.2)
+    assert 1_024 * 131_072 * 4 == 512 * 2**20
+    assert 1_024 * 2**20 * 4 == 4 * 2**30
+
+
+def test_the_outcomes_told_are_those_of_the_rules():
+    # Read in config/vllm.py of 0.33.0: use_v2_model_runner and what it calls.
+    ran = runs_of("model-runner-v2")
+    outcomes = {name: run.result.outcome for name, run in ran.items()}
+    assert outcomes == {
+        "moved": "V2 async", "waits": "V2 sync", "suffix": "V1 sync", "ngram": "V2 async", "vocabulary": "V1 async",
+        "overlap": "V1 async", "processor": "refused", "no_triton": "V1 async", "forced": "refused",
+        "pinned": "refused", "watermark": "V2 async",
+    }
