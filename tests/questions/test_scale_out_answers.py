@@ -23,3 +23,22 @@ def test_a_group_that_ends_just_after_a_check_runs_fifteen_empty_steps():
 def test_pieces_of_a_chunk_add_what_the_whole_chunk_adds(real_bank: loading.Bank):
     chunk, cut = (played(real_bank, "lockstep")[name].result for name in ("chunk", "cut"))
     assert 8 * (cut.step_ms - cut.base_ms) == pytest.approx(chunk.step_ms - chunk.base_ms)
+
+
+def test_thirty_redundant_experts_do_not_divide_among_eight_ranks():
+    assert (256 + 30, (256 + 30) % 8) == (286, 6)
+    assert [(256 + redundant) % 8 for redundant in (24, 32)] == [0, 0]
+
+
+def test_a_rank_of_thirty_two_sends_all_its_experts_in_half_a_second():
+    # (256 + 32) / 32 slots of three 7,168 x 2,048 matrices in 58 layers, one byte each, over 400 Gb/s.
+    sent_gb = (256 + 32) / 32 * 3 * 7_168 * 2_048 * 58 / 1e9
+    assert (round(sent_gb, 1), round(sent_gb / 50, 2)) == (23.0, 0.46)
+
+
+def test_no_permutation_balances_better_than_the_hottest_with_the_lightest(real_bank: loading.Bank):
+    # Sixteen experts, two a rank: whoever shares the hottest one's rank adds at least the lightest one's load.
+    default = played(real_bank, "hot-experts")["default"]
+    loads = default.inputs["expert_loads"]
+    assert default.result.placed.max_load == loads[0] + loads[-1] == 430
+    assert default.result.balancedness == pytest.approx(sum(loads) / 8 / 430)
