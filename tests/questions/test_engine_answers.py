@@ -105,3 +105,16 @@ def test_the_outcomes_told_are_those_of_the_rules():
         "overlap": "V1 async", "processor": "refused", "no_triton": "V1 async", "forced": "refused",
         "pinned": "refused", "watermark": "V2 async",
     }
+
+
+def test_eight_of_fourteen_characters_are_out_when_the_emoji_is_whole():
+    # By hand: "The cat says " and the emoji are 14 code points; the stop's 7 less 1 are held.
+    ran = runs_of("stream-detokenize")
+    whole = ran["reply"].result.steps[-5]
+    assert whole.decoded == "\N{GRINNING FACE}" and len("The cat says ") + 1 == 14
+    assert (whole.sent_in_all, len(whole.held)) == (8, 6)
+    assert ran["included"].result.steps[-5].sent_in_all == 14
+    assert ran["longer"].result.steps[-5].sent_in_all == 7
+    assert len("The cat says ") + 2 - 6 == 9  # each token alone: two replacement characters for the emoji
+    assert ran["reply"].result.sent_text == "The cat says \N{GRINNING FACE}!"
+    assert 6 / 4 == 1.5
