@@ -14,13 +14,15 @@ from calculators.models.catalogue import BF16, FP8, GPUS, MODELS
 from calculators.models.serve_builder import BY_NAME, DRAFTERS, NIXL, NIXL_AND_HOST, knobs_for, line_of, served
 from calculators.models.serve_command import DEFAULT_MODEL, read
 from calculators.models.serve_flags import BY_DEST, VALUES
+from calculators.models.serve_values import in_thousands
 from calculators.models.shapes import shape_called
 from calculators.models.startup_log import Pasted
 
 LONGEST_MORE = 3_000
 KV_TYPES = ("auto", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2", "fp8_ds_mla", "nvfp4")  # that the fit has sizes for
 LEFT_OUT = ("", "left out")
-MACHINE = ("gpu", "gpus", "host_gib", "mean_tokens")  # knobs that no command tells
+USUAL_GPUS = "8"  # of the node that a pasted command is for
+MACHINE = ("gpu", "host_gib", "mean_tokens")  # knobs that no command tells
 
 
 class ServedField(ModelField):
@@ -234,12 +236,15 @@ def paste(text: str) -> Pasted:
     rest = []
     for one in {one.flag.dest: one for one in command.given if one.flag.dest != "model"}.values():
         knobs = knobs_for(one)
-        if knobs is not None and all(takes(name, value) for name, value in knobs.items()):
+        if in_thousands(one.flag, one.text):  # as typed, so that it can be warned of
+            rest.append(f"{one.flag.name} {one.text}")
+        elif knobs is not None and all(takes(name, value) for name, value in knobs.items()):
             values |= {name: text_of(ServeForm.base_fields[name], value) for name, value in knobs.items()}
         else:
             rest.append(line_of(one))
     rest += [shlex.join(one.text.split(" ", 1)) for one in command.unknown]
     values |= named(command.model or DEFAULT_MODEL) | {
+        "gpus": USUAL_GPUS,
         "more": "\n".join(rest), "env": " ".join(f"{name}={shlex.quote(value)}" for name, value in command.env.items()),
     }
     faults = [*command.faults, *command.notes]

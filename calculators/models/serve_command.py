@@ -1,5 +1,4 @@
 """A `vllm serve` command read: from shell text to flags with their values, as the parser of 0.33.0 takes them."""
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,10 +21,11 @@ from calculators.models.serve_flags import (
     flags_begun,
     nearest,
 )
-from calculators.models.serve_values import check_keys, said, size, value_of, written
+from calculators.models.serve_values import DEEPEST, check_keys, document, said, size, value_of, written
 from calculators.models.shell_words import Word, split
 
 MOST_WORDS = 2_000
+MOST_NEAR = 50  # unknown flags that a spelling is looked up for
 DEFAULT_MODEL = "Qwen/Qwen3-0.6B"
 NEGATIVE = re.compile(r"-[0-9]+")
 ENV = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
@@ -224,6 +224,8 @@ class Reading:
             self.refuse(name, f"{flag.name} has no keys; its value stands after a space.", word)
         elif text is None:
             self.refuse(name, f"{name} needs a value.", word)
+        elif len(keys) > DEEPEST:
+            self.refuse(name, f"{said(name)} is nested more than {DEEPEST} deep.", word)
         else:
             _, held, _, _ = self.dotted.setdefault(flag.dest, (flag, {}, head, word.line))
             merge(held, keys, text.split(",") if name.endswith("+") else guessed(text))
@@ -248,7 +250,7 @@ class Reading:
         elif long in GONE:
             why = f"{long} was removed. {GONE[long]}"
         else:
-            near = nearest(name)
+            near = nearest(name) if len(self.command.unknown) < MOST_NEAR else ""
             why = f"0.33.0 has no flag {name}" + (f"; the nearest is {near}." if near else ".")
         self.command.unknown.append(Unknown(text, why, near, word.line))
 
@@ -294,14 +296,12 @@ def opposite(flag: Flag, name: str, value: str) -> str:
 
 def guessed(text: str) -> Any:
     """The value of a dotted key: JSON, else a size, else the text itself."""
-    try:
-        return json.loads(text, parse_constant=lambda word: word)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return size("", text)
-    except Refusal:
-        return text
+    for read_as in (document, size):
+        try:
+            return read_as("", text)
+        except Refusal:
+            continue
+    return text
 
 
 def merge(held: dict[str, Any], keys: list[str], value: Any) -> None:

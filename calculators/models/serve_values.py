@@ -35,6 +35,7 @@ DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 AUTO = -1  # of a length: as long as fits
 MOST_DIGITS = 30
+DEEPEST = 20
 PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 SUFFIXED = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmMgGtT])")
 
@@ -120,12 +121,33 @@ def size(name: str, text: str) -> int:
     return int(figure) * BINARY[suffix]
 
 
+def in_thousands(flag: Flag, text: str) -> bool:
+    """Whether a flag's size is typed with a small letter, which counts in thousands."""
+    found = SUFFIXED.fullmatch(text)
+    return flag.kind in (SIZE, LENGTH) and found is not None and found[2] in DECIMAL
+
+
 def document(name: str, text: str) -> Any:
+    """The JSON of a text; raises Refusal for one that is none, or is nested beyond use."""
     try:
-        return json.loads(text, parse_constant=lambda word: word)
-    except (ValueError, RecursionError):
+        value = json.loads(text, parse_constant=lambda word: word)
+        if depth(value) > DEEPEST:
+            raise RecursionError
+        return value
+    except RecursionError:
+        raise Refusal(f"{name}: {said(text)} is nested more than {DEEPEST} deep.") from None
+    except ValueError:
         hint = " JSON wants double quotes inside, and single ones around it for the shell." if "'" in text else ""
         raise Refusal(f"{name}: {said(text)} is no JSON.{hint}") from None
+
+
+def depth(value: Any) -> int:
+    """How deep lists and objects lie in each other."""
+    layer, deep = [value], 0
+    while layer := [inner for held in layer if isinstance(held, dict | list)
+                    for inner in (held.values() if isinstance(held, dict) else held)]:
+        deep += 1
+    return deep
 
 
 def expanded(found: re.Match[str]) -> str:

@@ -2,11 +2,11 @@
 from collections.abc import Callable
 
 from calculators.models.kv_pool import GIB
-from calculators.models.serve_flags import VALUES
+from calculators.models.serve_flags import BY_DEST, VALUES
 from calculators.models.serve_refusals import OVERLAPPING
 from calculators.models.serve_rule import Rule, Test
 from calculators.models.serve_scene import Scene
-from calculators.models.serve_values import BINARY, DECIMAL, SUFFIXED
+from calculators.models.serve_values import BINARY, DECIMAL, SUFFIXED, in_thousands
 
 MANY_SEATS = 128  # sequences from which checking drafts costs compute
 SPREAD_LATENT = 4  # copies of a latent cache that are worth a word
@@ -16,7 +16,7 @@ PCIE_BYTES_PER_S = 64e9
 
 def decimal_suffix(s: Scene) -> str:
     """The first size typed with a small letter, "" without."""
-    return next((text for text in s.texts.values() if (found := SUFFIXED.fullmatch(text)) and found[2] in DECIMAL), "")
+    return next((text for name, text in s.texts.items() if in_thousands(BY_DEST[name], text)), "")
 
 
 def meant_binary(text: str) -> str:

@@ -105,6 +105,17 @@ def test_what_the_engine_refuses_is_said(text, said):
     assert said in " ".join(read(f"vllm serve org/m {text}").sentences)
 
 
+@pytest.mark.parametrize("text", ["-sc." + "a." * 3_000 + "b 1", "-cc.x " + "[" * 5_000 + "]" * 5_000,
+                                  "--hf-overrides '" + '{"a":' * 400 + "1" + "}" * 400 + "'"])
+def test_what_is_nested_beyond_use_is_not_kept(text):
+    assert len(json.dumps(read(f"vllm serve org/m {text}").values)) < 20_000
+
+
+def test_the_work_for_unknown_flags_is_bounded():
+    unknown = read("vllm serve org/m " + " ".join(f"--max-num-seq{n}" for n in range(3_000))).unknown
+    assert len(unknown) < 2_000 and sum(bool(one.near) for one in unknown) == 50
+
+
 @pytest.mark.parametrize("text", ["", "ls -l", "vllm bench serve", "'"])
 def test_other_commands_are_said_to_be_none(text):
     assert "No vllm serve command is in it" in " ".join(read(text).sentences)

@@ -189,6 +189,7 @@ BOTH_WAYS = [
     ("W20", (f"{WIDE} --all2all-backend nixl_ep --enable-dbo --enable-lora", "deepseek-v3"),
      (f"{WIDE} --all2all-backend nixl_ep --enable-lora", "deepseek-v3")),
     ("W21", (f"--block-size 8 --kv-transfer-config '{NIXL}'",), (f"--block-size 16 --kv-transfer-config '{NIXL}'",)),
+    ("W22", ("--max-num-batched-tokens 8k",), ("--served-model-name 8k",)),
     ("W22", ("--max-num-batched-tokens 8k",), ("--max-num-batched-tokens 8K",)),
     ("W23", ("--api-key abc",), ("--host 127.0.0.1",)),
     ("W25", ("--disable-prefix-caching --kv-offloading-size 64",), ("--kv-offloading-size 64",)),
