@@ -94,6 +94,11 @@ class TwoBatches:
         return self.split_ms / self.whole_ms - 1
 
     @property
+    def saved(self) -> float:
+        """Of the step, by splitting it; below 0 where that makes it longer."""
+        return -self.change
+
+    @property
     def wire_share(self) -> float:
         """Of the whole step that is all-to-all."""
         return self.whole.all_to_all_ms / self.whole_ms

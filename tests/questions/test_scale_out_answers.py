@@ -42,3 +42,15 @@ def test_no_permutation_balances_better_than_the_hottest_with_the_lightest(real_
     loads = default.inputs["expert_loads"]
     assert default.result.placed.max_load == loads[0] + loads[-1] == 430
     assert default.result.balancedness == pytest.approx(sum(loads) / 8 / 430)
+
+
+def test_two_half_batches_break_even_where_a_line_meets_twice_the_weights(real_bank: loading.Bank):
+    # 0.42 d + 0.133 d + 4.6 + 8 = 2 * 18 + 4.6 + 1, so d = (36 + 1 - 8) / 0.553.
+    ran = played(real_bank, "two-batches")
+    assert ran["large"].result.break_even == pytest.approx(29 / 0.553, abs=0.01)
+    assert ran["idle"].result.split_ms == ran["edge"].result.split_ms == pytest.approx(41.6)
+
+
+def test_a_rank_of_forty_beside_one_of_112_has_an_empty_second_half():
+    # The runner splits at the largest rank's tokens; the second half starts at half of them.
+    assert 112 / 2 > 40 >= 32 > 20
