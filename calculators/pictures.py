@@ -1,4 +1,4 @@
-"""The shapes and scales that lab pictures are made of. Models give numbers, these give places, a template writes SVG.
+"""The shapes and scales that lab pictures are made of. Models give numbers, these give places and write SVG.
 
 Lengths are SVG units: a wide picture is drawn 1,080 wide, one in the measure 720 and a narrow one 350; each is shown at
 about its own size.
@@ -6,7 +6,7 @@ A shape's `css` names its look (drillapp/static/css/pictures.css), a `pattern` a
 """
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from html import escape
 
 WIDE, MEASURE, NARROW = 1080, 720, 350
 WALL = 8  # height of the hatched strip on the forbidden side of a limit
@@ -25,7 +25,6 @@ class Bar:
     text_css: str = "value"
     pattern: str = ""
     left: float | None = None
-    kind: ClassVar[str] = "bar"
 
     @property
     def text_x(self) -> float:
@@ -39,6 +38,15 @@ class Bar:
     def anchor(self) -> str:
         return "middle" if self.left is None else "start"
 
+    def svg(self) -> str:
+        """The rectangle and its text as SVG."""
+        fill = f' fill="url(#fill-{escape(self.pattern)})"' if self.pattern else ""
+        rect = f'<rect class="{escape(self.css)}" x="{self.x}" y="{self.y}" width="{self.w}" height="{self.h}"{fill}/>'
+        if not self.text:
+            return rect
+        place = f'x="{self.text_x}" y="{self.text_y}" dy="0.36em" text-anchor="{self.anchor}"'
+        return f'{rect}<text class="{escape(self.text_css)}" {place}>{escape(self.text)}</text>'
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -49,7 +57,11 @@ class Text:
     text: str
     css: str = "label"
     anchor: str = "start"
-    kind: ClassVar[str] = "text"
+
+    def svg(self) -> str:
+        """The words as SVG."""
+        place = f'x="{self.x}" y="{self.y}" text-anchor="{self.anchor}"'
+        return f'<text class="{escape(self.css)}" {place}>{escape(self.text)}</text>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +70,10 @@ class Path:
 
     d: str
     css: str
-    kind: ClassVar[str] = "path"
+
+    def svg(self) -> str:
+        """The path as SVG."""
+        return f'<path class="{escape(self.css)}" d="{escape(self.d)}"/>'
 
 
 Shape = Bar | Text | Path
