@@ -74,6 +74,17 @@ class Chain:
     def kept_count(self) -> int:
         return len(self.kept)
 
+    @property
+    def probability_of_largest(self) -> float:
+        """With what chance the likeliest token is drawn."""
+        return max(self.shares.values())
+
+    @property
+    def top_two_share(self) -> float:
+        """What the two largest hold together when top-p looks at them."""
+        before = self.stages[next(at for at, stage in enumerate(self.stages) if stage.letter == "p") - 1]
+        return sum(sorted(before.shares.values())[-2:])
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
