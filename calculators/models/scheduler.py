@@ -85,7 +85,7 @@ class Plan:
     preempted: list[str] = field(default_factory=list)
     prefix_hit: dict[str, int] = field(default_factory=dict)
     looked_up: dict[str, int] = field(default_factory=dict)
-    alloc: list[tuple[Any, ...]] = field(default_factory=list)  # the parts of each Alloc
+    alloc: list[Any] = field(default_factory=list)  # the parts of one Alloc after those of another
     prefill_served: bool = False
     prefill_admitted: bool = False
     running_stop: str = "all_served"
@@ -106,7 +106,7 @@ class Output:
 
     step: int | None = None
     accepted: dict[str, int] = field(default_factory=dict)
-    sampled: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    sampled_from: dict[str, int] = field(default_factory=dict)  # where in its script each request went on
     finished: list[str] = field(default_factory=list)
     drafts: dict[str, int] = field(default_factory=dict)
 
@@ -130,6 +130,7 @@ class Scheduler:
             self.arrivals.setdefault(request.arrival_step, []).append(place)
         self.states = {request.id: "absent" for request in requests}
         self.unfinished = len(requests)
+        self.scripts: dict[str, tuple[int, ...]] = {}
         self.live: dict[str, Live] = {}
         self.waiting: list[str] = []
         self.running: dict[str, Live] = {}  # in order of admission
@@ -164,8 +165,9 @@ class Scheduler:
             prefix_hit=plan.prefix_hit, looked_up=plan.looked_up, running_stop=plan.running_stop,
             waiting_stop=plan.waiting_stop, allocated=tuple(plan.alloc), evicted=tuple(self.kv.evicted),
             scheduled_drafts=plan.drafts, after_schedule=after_schedule, processed_step=output.step,
-            accepted=output.accepted, sampled=output.sampled, finished=tuple(output.finished), drafts=output.drafts,
-            after=self._after(), states=dict(self.states), not_called=not called,
+            accepted=output.accepted, sampled_from=output.sampled_from, scripts=self.scripts,
+            finished=tuple(output.finished), drafts=output.drafts, after=self._after(), states=dict(self.states),
+            not_called=not called,
         )
 
     # Scheduling
@@ -255,7 +257,7 @@ class Scheduler:
             new_blocks = self.kv.allocate(live, num_tokens, (), self.knobs.num_lookahead_tokens)
             fits, free = new_blocks is not None, len(self.kv.queue)
             taken = new_blocks or ()
-            plan.alloc.append((live.id, "running", num_tokens, 0, fits, free + len(taken), free, taken))
+            plan.alloc += (live.id, "running", num_tokens, 0, fits, free + len(taken), free, taken)
             if fits:
                 return True
             by_priority = self.knobs.policy == "priority"
@@ -331,8 +333,9 @@ class Scheduler:
             keep_free=self.knobs.watermark_blocks if self.running else 0,
         )
         fits, hit_tokens = new_blocks is not None, len(hits) * self.knobs.block_size
-        plan.alloc.append((live.id, "waiting", num_tokens, hit_tokens, fits, free_before, self.kv.free_blocks,
-                           new_blocks or ()))
+        plan.alloc += (
+            live.id, "waiting", num_tokens, hit_tokens, fits, free_before, self.kv.free_blocks, new_blocks or (),
+        )
         return fits
 
     # Output
@@ -352,7 +355,8 @@ class Scheduler:
         accepted = 0
         if drafts:
             accepted = output.accepted[live.id] = self._accepted(live.id, drafts, due)
-        sampled = output.sampled[live.id] = live.script[live.sampled : live.sampled + 1 + accepted]
+        output.sampled_from[live.id] = live.sampled
+        sampled = live.script[live.sampled : live.sampled + 1 + accepted]
         live.tokens += sampled
         live.sampled += len(sampled)
         if self.runs_ahead and live.id not in due.stale:
@@ -383,9 +387,10 @@ class Scheduler:
 
     def _arrive(self, place: int) -> str:
         request = self.requests[place]
+        script = self.scripts[request.id] = script_of(request, place, self.knobs.max_model_len)
         live = Live(
             id=request.id, tokens=list(request.prompt_token_ids), salt=request.salt, request=request,
-            rank=(request.priority, place), script=script_of(request, place, self.knobs.max_model_len),
+            rank=(request.priority, place), script=script,
         )
         self.live[request.id] = live
         self.states[request.id] = "waiting"

@@ -156,7 +156,8 @@ class Step:
     `looked_up` is the length of each lookup of an admitted request, `states` where every request ends up.
     `running_stop` is why the running pass ended: all_served, budget or self_preempted; `waiting_stop` why the waiting
     pass did. `processed_step` is the step whose output came in (with async scheduling the one before, or None).
-    `allocated` are the parts of each `alloc`.
+    `allocated` are the parts of each `alloc` in a row, and `sampled_from` is where in the `scripts`, all that the model
+    ever samples, `sampled` begins: thousands of small tuples would keep the garbage collector busy.
     """
 
     step: int
@@ -171,13 +172,14 @@ class Step:
     looked_up: dict[str, int]
     running_stop: str
     waiting_stop: str
-    allocated: tuple[tuple[Any, ...], ...] = field(repr=False)
+    allocated: tuple[Any, ...] = field(repr=False)
     evicted: tuple[int, ...]
     scheduled_drafts: dict[str, int]
     after_schedule: AfterSchedule
     processed_step: int | None
     accepted: dict[str, int]
-    sampled: dict[str, tuple[int, ...]]
+    sampled_from: dict[str, int] = field(repr=False)
+    scripts: dict[str, tuple[int, ...]] = field(repr=False)
     finished: tuple[str, ...]
     drafts: dict[str, int]
     after: After
@@ -201,7 +203,16 @@ class Step:
     @property
     def alloc(self) -> tuple[Alloc, ...]:
         """Every call of the block allocator."""
-        return tuple(Alloc(*call) for call in self.allocated)
+        parts, size = self.allocated, len(Alloc._fields)
+        return tuple(Alloc(*parts[at : at + size]) for at in range(0, len(parts), size))
+
+    @property
+    def sampled(self) -> dict[str, tuple[int, ...]]:
+        """The tokens that each request got from the step's output: one, and the accepted drafts."""
+        return {
+            id: self.scripts[id][start : start + 1 + self.accepted.get(id, 0)]
+            for id, start in self.sampled_from.items()
+        }
 
     @property
     def pool(self) -> tuple[Block, ...]:

@@ -175,7 +175,7 @@ def test_the_json_gives_a_step_whole_only_when_asked(client: Client) -> None:
         "id": "A", "source": "running", "tokens": 1, "hit_tokens": 0, "ok": True, "free_before": 15, "free_after": 15,
         "new_blocks": [],
     }
-    assert {"allocated", "cut"}.isdisjoint(answer["step"]) and answer["step"]["needs"]["F"] == 30
+    assert {"allocated", "cut", "scripts"}.isdisjoint(answer["step"]) and answer["step"]["needs"]["F"] == 30
 
 
 @pytest.mark.parametrize("query", [
