@@ -296,6 +296,11 @@ PRESETS = (
     Preset("two GPUs", {"tensor_parallel_size": 2, "gpus": 2}, "It loads, and then what?"),
     Preset("chat, 8B", BARE | {"model": "llama-3.1-8b", "gpus": 1},
            "Nothing but the model: see what vLLM fills in, and what is left of the GPU."),
+    Preset("for the gap between tokens", BARE | {
+        "model": "llama-3.1-8b", "gpus": 1, "max_num_batched_tokens": 2_048, "long_prefill_token_threshold": 512,
+    }, "Small steps, and no prompt takes more than a quarter of one."),
+    Preset("for throughput", BARE | {"model": "llama-3.1-8b", "gpus": 1, "performance_mode": "throughput"},
+           "One flag doubles what a step and the running batch may hold."),
     Preset("beyond its training", BARE | {
         "model": "qwen3-32b", "gpus": 2, "tensor_parallel_size": 2, "max_model_len": 131_072, "more": YARN,
     }, "Four times the trained length by YaRN. Without the patch of the config it is refused."),

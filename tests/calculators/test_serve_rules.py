@@ -301,6 +301,25 @@ def test_the_fit_gives_the_known_figures(what: str, inputs: dict[str, object], f
                                   + 0.04 * (value == 13.4) + 0.02 * ("slot" in what))
 
 
+# Weights in GB as served, bytes of KV a token in 16 bit over all GPUs, query and KV heads, longest request.
+SERVED = [
+    ("qwen3-0.6b", 1.19, 114_688, 40_960), ("llama-3.1-8b", 16.06, 131_072, 131_072),
+    ("mistral-7b", 14.5, 131_072, 32_768), ("qwen3-8b", 16.4, 147_456, 40_960), ("qwen3-32b", 65.5, 262_144, 40_960),
+    ("qwen3-30b-a3b", 61.1, 98_304, 40_960), ("llama-3.1-70b", 141.1, 327_680, 131_072),
+    ("llama-3.1-405b", 410, 516_096, 131_072), ("mixtral-8x7b", 93.4, 131_072, 32_768),
+    ("qwen3-235b-a22b", 470.2, 192_512, 40_960), ("deepseek-v3", 673, 70_272, 163_840),
+    ("gpt-oss-120b", 65.3, 73_728, 131_072), ("gpt-oss-20b", 13.8, 49_152, 131_072),
+]
+
+
+@pytest.mark.parametrize(("model", "weights_gb", "kv_bytes", "longest"), SERVED)
+def test_models_are_served_at_their_size(model: str, weights_gb: float, kv_bytes: int, longest: int) -> None:
+    result = of("", model, gpu="b200", tensor_parallel_size=8)
+    assert result.fit.weights_gb == pytest.approx(weights_gb, rel=0.006)
+    assert MODELS[model].kv_bytes_per_token == kv_bytes
+    assert result.fit.length == longest
+
+
 def test_what_is_filled_in_is_what_the_engine_resolves() -> None:
     """Seen in the engine's own resolved config of the example, and of a plain 8B."""
     assert {"chunked prefill on", "prefix caching on", "async scheduling on", "blocks of 16",
