@@ -118,3 +118,25 @@ def test_eight_of_fourteen_characters_are_out_when_the_emoji_is_whole():
     assert len("The cat says ") + 2 - 6 == 9  # each token alone: two replacement characters for the emoji
     assert ran["reply"].result.sent_text == "The cat says \N{GRINNING FACE}!"
     assert 6 / 4 == 1.5
+
+
+def test_the_gpu_leads_up_to_58_users_and_the_measured_shares_are_as_told():
+    # By hand: 546 / (4.92 + 2,048 x 131,072 B), then (3,350 / that - 16.06) over the same context's bytes.
+    ran = runs_of("laptop-or-datacenter")
+    context = 2_048 * 131_072 / 1e9
+    laptop = 546 / (4.92 + context)
+    assert ran["even"].result.most_users == int((3_350 / laptop - 16.06) / context) == 58
+    assert ran["no_kv"].result.most_users == 52
+    assert ran["both"].result.most_users == 58
+    assert ran["sparse"].result.laptop_tokens_per_s == pytest.approx(546 / 2.7)
+    # Published runs: 20.9 and 46.2 tokens/s of decode, 225 and 500 of prompt.
+    assert 20.9 / ran["mini"].result.laptop_tokens_per_s == pytest.approx(0.86, abs=0.005)
+    assert 46.2 / ran["older"].result.laptop_tokens_per_s == pytest.approx(0.57, abs=0.005)
+    assert 4_096 / 225 == pytest.approx(18, abs=0.5)
+    assert 4_096 / 500 == pytest.approx(8.2, abs=0.05)
+
+
+def test_the_wrong_ways_offered_are_the_labs_own():
+    ran = runs_of("laptop-or-datacenter")
+    slips = [round(value, 1) for value, _ in ran["even"].result.slips]
+    assert slips == [52, 6.1, 2.0]
