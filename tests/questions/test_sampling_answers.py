@@ -31,3 +31,14 @@ def test_a_bias_goes_through_the_repetition_penalty():
     assert ran["bias"].result.logits["A"] == pytest.approx(1.1)
     assert ran["bias_last"].result.logits["A"] == pytest.approx(1.3)
     assert ran["penalties"].result.logits == pytest.approx({"A": 0.3, "B": 0.4, "C": -0.625, "D": 1.0})
+
+
+def test_every_setting_of_the_drafter_comes_to_the_same_tokens():
+    # By hand: 37 output tokens, the first from the prefill; a step gives what it accepted and one more.
+    ran = runs_of("ngram-drafter")
+    for name in ("five", "two", "one", "older", "older_five", "longer"):
+        totals = ran[name].result.totals
+        assert totals.steps + totals.accepted == ran["five"].result.plain_steps == 36
+    assert [step.accepted for step in ran["five"].result.steps if step.match.n] == [4, 4, 5, 1]
+    one = ran["one"].result
+    assert one.steps[10].match.at >= len(one.prompt)
