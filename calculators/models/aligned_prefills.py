@@ -58,6 +58,21 @@ class Run:
     lines: tuple[Line, ...] = ()
 
     @property
+    def short_steps(self) -> int:
+        """Steps of an interval in which no prefill may start."""
+        return self.at_hand.interval - 1
+
+    @property
+    def wait_ms(self) -> float:
+        """What the interval adds to a prompt's wait on average, in steps without prefill."""
+        return self.short_steps / 2 * self.base_ms
+
+    @property
+    def rate_gain(self) -> float:
+        """The decode rate over that without an interval."""
+        return self.at_hand.tokens_per_s / self.intervals[0].tokens_per_s
+
+    @property
     def finding(self) -> str:
         """The rate and the wait at this interval, beside those without one."""
         off, now = self.intervals[0], self.at_hand
@@ -169,8 +184,7 @@ def lines_of(result: Run, decodes: int) -> Iterator[Line]:
     yield Line("step without prefill", f"{compute} + {wire}", result.base_ms, "ms")
     yield Line("mean step", "", now.mean_ms, "ms")
     yield Line("decode rate", f"{decodes:,} / {now.mean_ms:.1f} ms", now.tokens_per_s, "tokens/s")
-    yield Line("added wait, on average", f"({interval} − 1) / 2 × {result.base_ms:.1f}",
-               (interval - 1) / 2 * result.base_ms, "ms")
+    yield Line("added wait, on average", f"({interval} − 1) / 2 × {result.base_ms:.1f}", result.wait_ms, "ms")
     yield Line(f"a prompt of {result.chunks:,} chunk{'s' * (result.chunks > 1)}",
                f"{interval} × ({result.chunks:,} − 1) + 1" if decodes else "", result.chunk_steps,
                "steps" if result.chunk_steps > 1 else "step")

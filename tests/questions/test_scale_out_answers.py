@@ -54,3 +54,17 @@ def test_two_half_batches_break_even_where_a_line_meets_twice_the_weights(real_b
 def test_a_rank_of_forty_beside_one_of_112_has_an_empty_second_half():
     # The runner splits at the largest rank's tokens; the second half starts at half of them.
     assert 112 / 2 > 40 >= 32 > 20
+
+
+def test_one_long_step_in_eight_and_two_prompts_at_every_sixteenth(real_bank: loading.Bank):
+    # 83.384 ms without prefill, and 0.11 ms for each prefill token of the fullest rank.
+    run = played(real_bank, "aligned-prefills")["aligned"].result
+    assert run.at_hand.mean_ms == pytest.approx((7 * 83.384 + 83.384 + 0.11 * 1_024) / 8)
+    assert run.intervals[4].max_ms == pytest.approx(83.384 + 0.11 * 2_048)
+    assert run.wait_ms == pytest.approx(3.5 * 83.384)
+
+
+def test_five_chunks_at_every_fourth_step_take_seventeen_steps(real_bank: loading.Bank):
+    # 8,192 - 128 tokens are left a step: 32,768 / 8,064 is a little over 4.
+    long = played(real_bank, "aligned-prefills")["long"].result
+    assert (long.chunks, long.chunk_steps) == (5, 4 * (5 - 1) + 1)
