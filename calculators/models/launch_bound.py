@@ -72,6 +72,11 @@ class LaunchBound:
         return self.eager, self.piecewise, self.full
 
     @property
+    def gpu_ms(self) -> float:
+        """All kernels of a step back to back: the GPU's lane, whichever way they are launched."""
+        return self.kernel_ms
+
+    @property
     def eager_ms(self) -> float:
         return self.eager.step_ms
 

@@ -47,6 +47,12 @@ def test_each_launch_followed_adds_a_little(name: str, in_pieces: float, full: f
     assert (round(result.piecewise_ms, 2), round(result.full_ms, 2)) == (in_pieces, full)
 
 
+def test_a_full_graph_takes_one_launch_and_all_kernels():
+    for name in CASES:
+        result = case(name)
+        assert result.full_ms == pytest.approx(result.full_us / 1e3 + result.gpu_ms)
+
+
 def test_the_start_is_busy_43_percent_and_99_in_pieces_or_whole():
     assert [round(way.busy_percent) for way in START.ways] == [43, 99, 99]
     assert round(START.eager_ms, 2) == 2.35
