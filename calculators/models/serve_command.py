@@ -25,7 +25,7 @@ from calculators.models.serve_values import DEEPEST, check_keys, document, said,
 from calculators.models.shell_words import Word, split
 
 MOST_WORDS = 2_000
-MOST_NEAR = 50  # unknown flags that a spelling is looked up for
+MOST_NEAR = 30  # unknown flags that a spelling is looked up for
 DEFAULT_MODEL = "Qwen/Qwen3-0.6B"
 NEGATIVE = re.compile(r"-[0-9]+")
 ENV = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)

@@ -2,10 +2,13 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+CANDIDATES = 8  # by letters, from which whole words choose
+ALIKE, WORDS_COUNT = 0.75, 0.4  # from which likeness on a spelling is named, and what words in common add to it
 # What a flag takes: nothing (FLAG), nothing and has an opposite (SWITCH), or a value of some kind.
 FLAG, SWITCH = "flag", "switch"
 INT, FLOAT, SIZE, LENGTH = "int", "float", "size", "length"  # SIZE takes 8K, LENGTH that and auto
@@ -82,6 +85,7 @@ FLAGS: tuple[Flag, ...] = tuple(
 )
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in (*flag.names, *flag.off)}
 BY_DEST: dict[str, Flag] = {flag.dest: flag for flag in FLAGS}
+LONG_NAMES = [name for name in BY_NAME if name.startswith("--")]
 
 
 def flag_called(name: str) -> Flag | None:
@@ -99,10 +103,27 @@ def dashed(name: str) -> str:
     return name.replace("_", "-") if name.startswith("--") else name
 
 
+@lru_cache(maxsize=1_024)
 def nearest(name: str) -> str:
-    """The flag whose spelling is nearest, "" when none is near."""
-    written = dashed("--" + name.lstrip("-"))
-    return nearest_of(written, [other for other in BY_NAME if other.startswith("--")])
+    """The flag whose spelling is nearest, "" when none is near: a short name's long one, a key of a JSON flag, else the
+    one with the most letters and words in common.
+    """
+    bare = name.lstrip("-")
+    if short := BY_NAME.get(f"-{bare}"):
+        return short.name
+    key = bare.replace("-", "_")
+    if owner := next((flag for flag in FLAGS if key in (flag.keys or ())), None):
+        return f"{owner.name}.{key}"
+    written = dashed(f"--{bare}")
+    close = get_close_matches(written, LONG_NAMES, n=CANDIDATES, cutoff=0.5)
+    best = max(close, key=lambda other: likeness(written, other), default="")
+    return best if best and likeness(written, best) >= ALIKE else ""
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two flags are: the share of letters in common, and less of whole words."""
+    words, others = set(one.strip("-").split("-")), set(other.strip("-").split("-"))
+    return SequenceMatcher(None, one, other).ratio() + WORDS_COUNT * len(words & others) / len(words | others)
 
 
 def nearest_of(written: str, words: Iterable[str]) -> str:

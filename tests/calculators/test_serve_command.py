@@ -112,8 +112,8 @@ def test_what_is_nested_beyond_use_is_not_kept(text):
 
 
 def test_the_work_for_unknown_flags_is_bounded():
-    unknown = read("vllm serve org/m " + " ".join(f"--max-num-seq{n}" for n in range(3_000))).unknown
-    assert len(unknown) < 2_000 and sum(bool(one.near) for one in unknown) == 50
+    unknown = read("vllm serve org/m " + " ".join(f"--max-num-seq{n}" for n in range(400))).unknown
+    assert sum(bool(one.near) for one in unknown) == 30
 
 
 @pytest.mark.parametrize("text", ["", "ls -l", "vllm bench serve", "'"])
@@ -122,9 +122,13 @@ def test_other_commands_are_said_to_be_none(text):
 
 
 @pytest.mark.parametrize("word, near", [
-    ("--max-num-sequences", "--max-num-seqs"), ("--gpu-memory-utilisation", "--gpu-memory-utilization"), ("-tpp", "")])
+    ("--max-num-sequences", "--max-num-seqs"), ("--gpu-memory-utilisation", "--gpu-memory-utilization"),
+    ("--tp", "--tensor-parallel-size"), ("--kv-dtype", "--kv-cache-dtype"),
+    ("--prefix-caching", "--enable-prefix-caching"), ("--max-batched-tokens", "--max-num-batched-tokens"),
+    ("--num-speculative-tokens", "--speculative-config.num_speculative_tokens"), ("--xyzzy", ""),
+])
 def test_the_nearest_spelling_is_named(word, near):
-    assert nearest(word) == near or not near
+    assert nearest(word) == near
 
 
 def test_every_short_and_negative_form_finds_its_flag():
