@@ -78,6 +78,10 @@ class Window:
         return 1 + self.accepted / self.drafts if self.valid else 0.0
 
     @property
+    def accepted_per_draft(self) -> float:
+        return self.accepted / self.drafts if self.drafts else 0.0
+
+    @property
     def counted_tokens(self) -> int:
         """First tokens, steps and accepted drafts, before a stop cuts."""
         return self.finished + self.drafts + self.accepted
@@ -133,11 +137,16 @@ class Acceptance:
         return f"{said}; the real ones lie near it."
 
     @property
+    def longest_paying_ms(self) -> float:
+        """What a step with drafts may take before plain decoding is as fast."""
+        return self.mean_length * self.plain_step_ms
+
+    @property
     def verdict(self) -> str:
         """Whether speculation pays at these step times."""
         if self.speed_up > 1:
-            return f"It pays while a step with drafts takes less than {self.mean_length * self.plain_step_ms:.3g} ms."
-        return f"It does not pay: a step with drafts may take {self.mean_length * self.plain_step_ms:.3g} ms at most."
+            return f"It pays while a step with drafts takes less than {self.longest_paying_ms:.3g} ms."
+        return f"It does not pay: a step with drafts may take {self.longest_paying_ms:.3g} ms at most."
 
 
 def three(share: float) -> str:

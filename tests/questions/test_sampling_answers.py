@@ -2,14 +2,19 @@
 import pytest
 
 from questions import loading
+from questions.content import QuestionFile
 from questions.figures import Ran
-from questions.runs import play
+from questions.runs import draw, play
 from questions.services import run_lab
+
+
+def question(slug: str) -> QuestionFile:
+    return loading.read_file(loading.FOLDER / "sampling" / f"{slug}.md")[0]
 
 
 def runs_of(slug: str) -> dict[str, Ran]:
     """Every run of a question, with the file's own values."""
-    return play(loading.read_file(loading.FOLDER / "sampling" / f"{slug}.md")[0].runs, {}, run_lab)
+    return play(question(slug).runs, {}, run_lab)
 
 
 def test_min_p_before_top_p_leaves_two_tokens_and_after_it_three():
@@ -42,3 +47,23 @@ def test_every_setting_of_the_drafter_comes_to_the_same_tokens():
     assert [step.accepted for step in ran["five"].result.steps if step.match.n] == [4, 4, 5, 1]
     one = ran["one"].result
     assert one.steps[10].match.at >= len(one.prompt)
+
+
+def test_two_drops_make_a_believable_rate():
+    # By hand: 24,000 drafts and 37,200 accepted of 72,000; over the restart 7,904 - 52,200 of 15,600 - 102,000.
+    ran = runs_of("acceptance-metrics")
+    scraped = ran["scraped"].result
+    assert scraped.mean_length == pytest.approx(1 + 37_200 / 24_000)
+    assert scraped.windows[1].raw_rate == pytest.approx(44_296 / 86_400)
+    assert scraped.windows[0].cut == 2_000 + 24_000 + 37_200 - 62_100
+    assert scraped.speed_up == pytest.approx(2.55 * 11 / 16)
+    assert ran["busy"].result.speed_up == pytest.approx(2.55 * 14 / 45)
+    assert not ran["hidden"].result.windows[0].valid and ran["hidden"].result.windows[0].drafts > 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_drawn_set_of_scrapes_has_its_restart_in_the_middle(seed: int):
+    document = question("acceptance-metrics")
+    _, ran, _ = draw(document.runs, document.keep, seed, run_lab)
+    assert [window.valid for window in ran["scraped"].result.windows] == [True, False, True]
+    assert all(0 < window.cut_per_request < 1 for window in ran["scraped"].result.windows[::2])
