@@ -51,6 +51,14 @@ class Split:
     slips: tuple[tuple[float, str], ...] = ()
 
     @property
+    def kv_gb(self) -> float:
+        return self.kv_bytes / 1e9
+
+    @property
+    def pinned_gb(self) -> float:
+        return self.pinned_bytes / 1e9
+
+    @property
     def share_percent(self) -> float:
         """The read as a share of the prefill that it follows."""
         return 100 * self.read_ms / self.prefill_ms
@@ -176,8 +184,8 @@ def lines_of(result: Split, given: Inputs) -> Iterator[Line]:
     """The bytes, the read, the prefill before it, and what P keeps pinned."""
     each, ranks = token_bytes(given.model, given.kv_dtype), given.decode_gpus
     copies = f" × {ranks}" if given.model.latent else ""
-    total, tflop = say(result.kv_bytes / 1e9, ""), given.machine.bf16_tflop_per_s
-    yield Line("KV", f"{given.prompt_tokens:,} × {each:,} B{copies}", result.kv_bytes / 1e9, "GB")
+    total, tflop = say(result.kv_gb, ""), given.machine.bf16_tflop_per_s
+    yield Line("KV", f"{given.prompt_tokens:,} × {each:,} B{copies}", result.kv_gb, "GB")
     yield Line("each rank of D", f"{total} / {ranks}", result.rank_bytes / 1e9, "GB")
     yield Line("the read", f"{total} / ({result.lanes} × {given.link_gb_per_s:g} × {given.efficiency:g})",
                result.read_ms, "ms")
@@ -189,7 +197,7 @@ def lines_of(result: Split, given: Inputs) -> Iterator[Line]:
     yield Line("first token", f"{say(result.prefill_ms, '')} + {say(result.read_ms, '')} + {NOTICED_STEPS} × "
                f"{say(result.decode_step_ms, '')}", result.first_token_ms, "ms")
     yield Line("pinned on P", f"{given.rate_per_s:g}/s × {total} × ({say(result.read_ms / 1e3, '')} + "
-               f"{given.wait_s:g})", result.pinned_bytes / 1e9, "GB")
+               f"{given.wait_s:g})", result.pinned_gb, "GB")
 
 
 def slips_of(result: Split, given: Inputs) -> Iterator[tuple[float, str]]:

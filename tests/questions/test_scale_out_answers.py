@@ -68,3 +68,20 @@ def test_five_chunks_at_every_fourth_step_take_seventeen_steps(real_bank: loadin
     # 8,192 - 128 tokens are left a step: 32,768 / 8,064 is a little over 4.
     long = played(real_bank, "aligned-prefills")["long"].result
     assert (long.chunks, long.chunk_steps) == (5, 4 * (5 - 1) + 1)
+
+
+def test_a_quarter_of_the_kv_crosses_each_400_gb_nic(real_bank: loading.Bank):
+    # 80 layers, K and V of 8 heads of 128, two bytes each; 400 Gb/s are 50 GB/s, of which a read reaches 80%.
+    split = played(real_bank, "split-prefill-decode")["split"].result
+    token_bytes = 80 * 2 * 8 * 128 * 2
+    assert token_bytes == 327_680
+    assert split.read_ms == pytest.approx(8_192 * token_bytes / 4 / (400 / 8 * 0.8) / 1e6)
+
+
+def test_mfu_moves_the_prefill_by_a_quarter_up_and_a_sixth_down():
+    assert (50 / 40, 50 / 60) == (1 + 1 / 4, pytest.approx(1 - 1 / 6))
+
+
+def test_cut_to_512_tokens_a_prompt_a_second_is_in_the_steps_for_over_half_of_the_time(real_bank: loading.Bank):
+    split = played(real_bank, "split-prefill-decode")["split"].result
+    assert 8_192 / 512 * split.chunks[1].step_ms == pytest.approx(584, abs=1)
