@@ -45,6 +45,11 @@ class Mask:
         return not self.allowed
 
     @property
+    def bits(self) -> int:
+        """How many tokens are allowed."""
+        return len(self.allowed)
+
+    @property
     def hex(self) -> str:
         """The words as hexadecimal: "0181CE00"."""
         return " ".join(f"{word:08X}" for word in self.words)

@@ -67,3 +67,21 @@ def test_every_drawn_set_of_scrapes_has_its_restart_in_the_middle(seed: int):
     _, ran, _ = draw(document.runs, document.keep, seed, run_lab)
     assert [window.valid for window in ran["scraped"].result.windows] == [True, False, True]
     assert all(0 < window.cut_per_request < 1 for window in ran["scraped"].result.windows[::2])
+
+
+def test_the_word_after_the_colon_is_the_sum_of_its_eight_bits():
+    # By hand: true tr t are bits 9 to 11, false f fa 14 to 16, true} and false} 23 and 24; EOS is bit 31, the sign.
+    ran = runs_of("grammar-mask")
+    steps = ran["hand"].result.steps
+    assert (steps[4].text, steps[4].mask.bits) == ('{"ok":', 8)
+    assert int(steps[4].mask.hex, 16) == sum(2**bit for bit in (9, 10, 11, 14, 15, 16, 23, 24)) == 25_284_096
+    assert steps[8].mask.signed == (-(2**31),)
+    assert ran["dead"].result.steps[-1].mask.hex == "00000000"
+
+
+def test_a_row_is_16_kilobytes_and_ten_milliseconds_of_walking():
+    # By hand: 128,256 / 32 = 4,008 words; 128,256 x 4 x 20 ns; 1,024 x 4 rows for three drafts.
+    ran = runs_of("grammar-mask")
+    assert ran["cost"].result.row_bytes == 4 * 4_008
+    assert ran["cost"].result.naive_ms == pytest.approx(128_256 * 80 / 1e6)
+    assert ran["drafts"].result.buffer_mb == pytest.approx(4 * 1_024 * 16_032 / 1e6)
