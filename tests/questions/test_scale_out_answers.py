@@ -79,9 +79,18 @@ def test_a_quarter_of_the_kv_crosses_each_400_gb_nic(real_bank: loading.Bank):
 
 
 def test_mfu_moves_the_prefill_by_a_quarter_up_and_a_sixth_down():
-    assert (50 / 40, 50 / 60) == (1 + 1 / 4, pytest.approx(1 - 1 / 6))
+    assert (1 + 1 / 4, pytest.approx(1 - 1 / 6)) == (50 / 40, 50 / 60)
 
 
 def test_cut_to_512_tokens_a_prompt_a_second_is_in_the_steps_for_over_half_of_the_time(real_bank: loading.Bank):
     split = played(real_bank, "split-prefill-decode")["split"].result
     assert 8_192 / 512 * split.chunks[1].step_ms == pytest.approx(584, abs=1)
+
+
+def test_the_connector_offers_whole_blocks_beyond_the_local_hit(real_bank: loading.Bank):
+    # 4,024 tokens are 251 whole blocks of 16, which hold 4,016; 1,024 of them are here.
+    ran = played(real_bank, "connector-sides")
+    sides = ran["sides"].result
+    assert (sides.count, sides.load_blocks, sides.left_tokens) == (251 * 16 - 1_024, 187, 4_096 - 4_016)
+    assert (sides.message_bytes, sides.asking_ms) == (187 * 4, 20 * 0.5)
+    assert ran["bad"].result.steps[23].held_by["engine"].computed == 1_024 + 50 * 16
