@@ -6,6 +6,7 @@ from statistics import correlation, linear_regression, mean
 import pytest
 
 from questions import loading
+from questions.content import QuestionFile
 from questions.figures import Ran
 from questions.runs import draw, play
 from questions.services import run_lab
@@ -16,9 +17,19 @@ EIGHT = (32, 4_096, 8, 128, 128_256, 8_030_261_248)
 SEVENTY = (80, 8_192, 8, 128, 128_256, 70_553_706_496)
 
 
-def played(bank: loading.Bank, slug: str) -> Mapping[str, Ran]:
+def question(slug: str) -> QuestionFile:
+    return loading.read_file(loading.FOLDER / "sizing" / f"{slug}.md")[0]
+
+
+def played(slug: str) -> Mapping[str, Ran]:
     """The runs of a question with its file's own values."""
-    return play(bank.questions[slug].runs, {}, run_lab)
+    return play(question(slug).runs, {}, run_lab)
+
+
+def drawn(slug: str, seed: int) -> Mapping[str, Ran]:
+    """The runs of a question with values drawn."""
+    asked = question(slug)
+    return draw(asked.runs, asked.keep, seed, run_lab)[1]
 
 
 def token_bytes(model: tuple[int, ...], on_each: int = 8) -> int:
@@ -29,31 +40,30 @@ def token_bytes(model: tuple[int, ...], on_each: int = 8) -> int:
 @pytest.mark.parametrize("slug", [
     "refuses-to-start", "host-memory-growth", "in-flight", "kv-concurrency", "parallelism-choice", "quantize-what",
 ])
-def test_the_right_option_begins_with_the_number_asked_for(real_bank: loading.Bank, slug: str):
-    question = real_bank.questions[slug]
-    right = [option["text"] for option in question.options if option.get("right")]
-    assert len(question.options) == 4
-    assert right[0].startswith(f"[[{question.check['figure']}")
+def test_the_right_option_begins_with_the_number_asked_for(slug: str):
+    asked = question(slug)
+    right = [option["text"] for option in asked.options if option.get("right")]
+    assert len(asked.options) == 4
+    assert right[0].startswith(f"[[{asked.check['figure']}")
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_neither_weights_nor_kv_adds_up(real_bank: loading.Bank, seed: int):
-    question = real_bank.questions["memory-ledger"]
-    ledger = draw(question.runs, question.keep, seed, run_lab)[1]["ledger"].result
+def test_what_is_neither_weights_nor_kv_adds_up(seed: int):
+    ledger = drawn("memory-ledger", seed)["ledger"].result
     parts = (ledger.slack_gib, ledger.buffers_gib, ledger.growth_gib, ledger.peak_gib, ledger.graph_gib)
     assert sum(parts) == pytest.approx(ledger.missing_gib)
 
 
-def test_the_ledgers_buffers_and_peak_by_hand(real_bank: loading.Bank):
-    ledger = played(real_bank, "memory-ledger")["ledger"].result
+def test_the_ledgers_buffers_and_peak_by_hand():
+    ledger = played("memory-ledger")["ledger"].result
     seats, steps, (_, hidden, _, _, words, _) = 1_024, 8_192, EIGHT
     assert ledger.penalty_gib == seats * words * 4 / GIB
     assert ledger.sampler_gib == (seats * words * 14 + (steps + seats) * hidden * 2) / GIB
     assert f"{178.35 - 176.17:.2f}" == "2.18"  # the public log from a B200
 
 
-def test_a_70b_lacks_a_request_less_what_is_left(real_bank: loading.Bank):
-    ran = played(real_bank, "three-flags")
+def test_a_70b_lacks_a_request_less_what_is_left():
+    ran = played("three-flags")
     pair, few = ran["pair"].result, ran["few"].result
     each = token_bytes(SEVENTY, on_each=4)
     assert pair.request_gib == 131_072 * each / GIB == 20
@@ -69,8 +79,8 @@ def test_two_stages_keep_the_bytes_of_two_ranks():
     assert 2 * (layers // 2) * heads * size * 2 == token_bytes(SEVENTY, on_each=4)
 
 
-def test_no_utilization_can_start_the_pair(real_bank: loading.Bank):
-    start = played(real_bank, "refuses-to-start")["start"].result
+def test_no_utilization_can_start_the_pair():
+    start = played("refuses-to-start")["start"].result
     weights = 2 * SEVENTY[-1]
     both = weights / GIB
     assert start.bare_gib == pytest.approx(79.19 - both / 2)
@@ -79,8 +89,8 @@ def test_no_utilization_can_start_the_pair(real_bank: loading.Bank):
     assert round(both) == 131 and round(start.budgets_gib / 2 - both / 2) == 7 and round(160 - weights / 1e9) == 19
 
 
-def test_host_memory_follows_requests_by_another_fit(real_bank: loading.Bank):
-    fit = played(real_bank, "host-memory-growth")["fit"].result
+def test_host_memory_follows_requests_by_another_fit():
+    fit = played("host-memory-growth")["fit"].result
     minutes, requests, resident, aborts = zip(*fit.points, strict=True)
     grown = [mib * MIB for mib in resident]
     assert fit.slope_bytes == pytest.approx(linear_regression(requests, grown).slope)
@@ -91,8 +101,8 @@ def test_host_memory_follows_requests_by_another_fit(real_bank: loading.Bank):
     assert round(linear_regression(minutes, grown).slope / 1e6) == 24
 
 
-def test_growth_goes_by_requests_and_not_by_minutes(real_bank: loading.Bank):
-    at = {point[0]: point for point in played(real_bank, "host-memory-growth")["fit"].result.points}
+def test_growth_goes_by_requests_and_not_by_minutes():
+    at = {point[0]: point for point in played("host-memory-growth")["fit"].result.points}
     busy = [late - early for early, late in zip(at[60], at[90], strict=True)]
     quiet = [late - early for early, late in zip(at[90], at[120], strict=True)]
     assert busy[1:3] == [20_400, 493] and quiet[1:3] == [9_600, 215]
@@ -101,8 +111,8 @@ def test_growth_goes_by_requests_and_not_by_minutes(real_bank: loading.Bank):
     assert (600 * (8 + 28), 600 * (8 + 32), ceil(600 / 16) * (8 + 65)) == (21_600, 24_000, 2_774)
 
 
-def test_as_many_are_in_flight_as_a_count_finds(real_bank: loading.Bank):
-    flight = played(real_bank, "in-flight")["flight"].result
+def test_as_many_are_in_flight_as_a_count_finds():
+    flight = played("in-flight")["flight"].result
     began = [number / 50 for number in range(50 * 100)]  # evenly, for 100 s, each for 500 × 40 ms
     counts = [sum(start <= now < start + 500 * 0.040 for start in began) for now in (40.001, 60.001, 80.001)]
     assert mean(counts) == flight.sequences == 1_000
@@ -110,9 +120,8 @@ def test_as_many_are_in_flight_as_a_count_finds(real_bank: loading.Bank):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_replicas_counted_up_one_by_one(real_bank: loading.Bank, seed: int):
-    question = real_bank.questions["gpu-count"]
-    plan = draw(question.runs, question.keep, seed, run_lab)[1]["plan"]
+def test_replicas_counted_up_one_by_one(seed: int):
+    plan = drawn("gpu-count", seed)["plan"]
     given, found = plan.inputs, plan.result
     rate = given["users"] / given["think_s"]
     stay = given["ttft_s"] + (given["output_tokens"] - 1) * given["ms_per_token"] / 1e3
@@ -129,8 +138,8 @@ def test_replicas_counted_up_one_by_one(real_bank: loading.Bank, seed: int):
     assert found.gpus == 2 * ceil(round(replicas * 1.1, 9))
 
 
-def test_sequences_of_three_kinds_of_cache_by_hand(real_bank: loading.Bank):
-    ran = played(real_bank, "kv-concurrency")
+def test_sequences_of_three_kinds_of_cache_by_hand():
+    ran = played("kv-concurrency")
     fit, latent, windowed = (ran[name].result for name in ("fit", "latent", "windowed"))
     blocks = int(ran["ledger"].result.kv_gib * GIB) // (16 * token_bytes(EIGHT))
     assert fit.sequences == blocks // (2_048 // 16) == 217
@@ -142,8 +151,8 @@ def test_sequences_of_three_kinds_of_cache_by_hand(real_bank: loading.Bank):
     assert 0.25 < windowed.sequence_bytes / windowed.unwindowed_bytes < 0.3
 
 
-def test_what_tensor_parallelism_sends_and_reads(real_bank: loading.Bank):
-    node = played(real_bank, "parallelism-choice")["node"].result
+def test_what_tensor_parallelism_sends_and_reads():
+    node = played("parallelism-choice")["node"].result
     layers, hidden, _, _, words, parameters = SEVENTY
     reduces, chunk = 2 * layers, 8_192 * hidden * 2
     assert reduces == 160 and round(chunk / 1e6) == 134 and f"{reduces * chunk / 1e9:.1f}" == "21.5"
@@ -157,9 +166,8 @@ def test_what_tensor_parallelism_sends_and_reads(real_bank: loading.Bank):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_gains_of_fp8_by_hand(real_bank: loading.Bank, seed: int):
-    question = real_bank.questions["quantize-what"]
-    busy = draw(question.runs, question.keep, seed, run_lab)[1]["busy"]
+def test_gains_of_fp8_by_hand(seed: int):
+    busy = drawn("quantize-what", seed)["busy"]
     _, hidden, _, _, words, parameters = EIGHT
     table = words * hidden
     kv = busy.inputs["batch"] * busy.inputs["context_tokens"] * token_bytes(EIGHT)
