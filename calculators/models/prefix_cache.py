@@ -154,6 +154,19 @@ class PrefixRun:
         return len(self.steps[-1].stranded)
 
     @property
+    def slips(self) -> tuple[tuple[float, str], ...]:
+        """The wrong numbers of computed tokens that people reach and what each leaves out."""
+        asked = [step for step in self.steps if step.request]
+        values = (
+            (sum(step.request.prompt_tokens - step.matching * self.block_size for step in asked),
+             "That lets a prompt hit to its end. Its last token is computed for the logits; hits are whole blocks."),
+            (sum(len(step.own) if step.request.like else step.computed_tokens for step in asked),
+             "That counts the tokens that differ. Only whole blocks hit, and none behind one that differs."),
+            (self.hit_tokens, "That is what hits; computed is the rest of the prompts."),
+        )
+        return tuple((value, sentence) for value, sentence in values if value != self.computed_tokens)
+
+    @property
     def finding(self) -> str:
         """The totals in a sentence."""
         return (f"{self.hit_tokens:,} of {self.hit_tokens + self.computed_tokens:,} prompt tokens hit "

@@ -36,6 +36,13 @@ def test_five_requests_hit_what_the_rule_gives(place: int, hit: int, computed: i
     assert says in step.says
 
 
+def test_the_wrong_sums_of_five_requests_are_known():
+    # By hand: with no last-token rule 64 + 0 + 1 + 22 + 64, with only the tokens that differ 64 + 0 + 1 + 8 + 1.
+    made = run(FIVE)
+    assert made.computed_tokens == 64 + 16 + 1 + 22 + 64
+    assert [value for value, _ in made.slips] == [151, 74, 160]
+
+
 def test_a_fully_cached_prompt_gets_a_second_copy_of_its_last_block():
     step = run(FIVE).steps[2]
     assert step.copies == (5,) and step.blocks == (1, 2, 3, 5)
