@@ -40,6 +40,16 @@ class DeployTtft:
     lines: tuple[Line, ...]
     slips: tuple[tuple[float, str], ...]
 
+    @property
+    def slowdown(self) -> float:
+        """How many times as long a prefill takes afterwards; 0 where nothing was computed before."""
+        return self.after.service_ms / self.before.service_ms if self.before.service_ms else 0.0
+
+    @property
+    def wait_growth(self) -> float:
+        """The same of the wait at the 99th percentile; 0 where nobody in a hundred waited before."""
+        return self.after.p99_wait_ms / self.before.p99_wait_ms if self.before.p99_wait_ms else 0.0
+
 
 def solve(*, rate_per_s: float = 6, replicas: int = 1, prompt_tokens: int = 4_000, hit_percent: float = 75,
           hit_after_percent: float = 20, prefill_tokens_per_s: float = 25_000, decode_ms: float = 10,

@@ -27,6 +27,14 @@ def test_a_fifth_of_the_steps_hold_a_prefill() -> None:
     assert "the median gap between tokens does not move" in result.itl_verdict
 
 
+def test_the_wait_grows_faster_than_the_prefill() -> None:
+    """By hand: 128 / 40, and 2.395 / 0.1673 with the tail of both."""
+    result = solve()
+    assert result.slowdown == pytest.approx(3.2)
+    assert result.wait_growth == pytest.approx(2_395.1 / 167.27, rel=1e-3)
+    assert solve(hit_percent=100).slowdown == solve(hit_percent=100).wait_growth == 0
+
+
 def test_a_queue_without_end_is_refused_beside_the_ratio() -> None:
     with pytest.raises(Refusal, match="has no end") as refused:
         solve(rate_per_s=7, hit_after_percent=0)
