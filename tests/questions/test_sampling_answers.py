@@ -85,3 +85,13 @@ def test_a_row_is_16_kilobytes_and_ten_milliseconds_of_walking():
     assert ran["cost"].result.row_bytes == 4 * 4_008
     assert ran["cost"].result.naive_ms == pytest.approx(128_256 * 80 / 1e6)
     assert ran["drafts"].result.buffer_mb == pytest.approx(4 * 1_024 * 16_032 / 1e6)
+
+
+def test_three_drafts_bring_the_mask_out_from_under_the_forward():
+    # By hand: 256 rows x 40 us = 10.24 ms, with 0.3 of update, 0.2 of sending and 0.3 of sampling 11.04; two drafts
+    # make 192 rows, 7.68 ms, and 8.48 lies under 8.8 + 0.3.
+    ran = runs_of("mask-overlap")
+    assert ran["stalls"].result.period_ms == pytest.approx(11.04)
+    assert ran["two"].result.period_ms == ran["free"].result.period_ms == pytest.approx(9.1)
+    assert ran["odd"].result.period_ms == pytest.approx(10 + 0.3 + 0.2 + 0.3)
+    assert ran["small"].result.period_ms == pytest.approx(64 * 0.04 + 0.8)
