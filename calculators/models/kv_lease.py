@@ -40,6 +40,11 @@ class Lease:
         return self.end == DIES or self.frees_s < self.end_s
 
     @property
+    def last_beat_s(self) -> float | None:
+        """When the last heartbeat came, None if none did."""
+        return self.beats[-1].at_s if self.beats else None
+
+    @property
     def held_gb_s(self) -> float:
         """GB times seconds that P held for this request."""
         return self.frees_s * self.kv_bytes / 1e9

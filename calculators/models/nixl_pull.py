@@ -70,6 +70,11 @@ class NixlPull:
     finding: str
     lines: tuple[Line, ...]
 
+    @property
+    def rank_gb(self) -> float:
+        """GB of the prompt that one rank of D holds."""
+        return self.kv_bytes / self.ranks[1] / 1e9
+
 
 def simulate(*, model: str = "llama-3.1-70b", prompt_tokens: int = 8_192, local_hit_tokens: int = 0, gpu: str = "h100",
              prefill_gpus: int = 4, decode_gpus: int = 4, link_gb_per_s: float = 50, efficiency: float = 0.8,

@@ -94,3 +94,15 @@ def test_the_connector_offers_whole_blocks_beyond_the_local_hit(real_bank: loadi
     assert (sides.count, sides.load_blocks, sides.left_tokens) == (251 * 16 - 1_024, 187, 4_096 - 4_016)
     assert (sides.message_bytes, sides.asking_ms) == (187 * 4, 20 * 0.5)
     assert ran["bad"].result.steps[23].held_by["engine"].computed == 1_024 + 50 * 16
+
+
+def test_p_frees_twenty_seconds_after_the_last_beat_of_a_d_that_died(real_bank: loading.Bank):
+    # Beats at 0, 5, 10, 15 and 20 s; the last one is worth 30 * 2 // 3 s.
+    ran = played(real_bank, "nixl-pull")
+    assert ran["lease"].result.frees_s == ran["died"].result.lease.frees_s == 22 // 5 * 5 + 20 == 40
+    assert ran["lease"].result.slips[3][0] == 22 // 5 * 5 + 30
+
+
+def test_a_read_takes_about_a_hundredth_of_the_bandwidth_of_an_h100(real_bank: loading.Bank):
+    flow = played(real_bank, "nixl-pull")["flow"].result
+    assert flow.rank_gb / flow.read_ms * 1e3 / 3_350 == pytest.approx(0.012, abs=0.0005)
