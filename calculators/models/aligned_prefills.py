@@ -69,8 +69,9 @@ class Run:
 
     @property
     def rate_gain(self) -> float:
-        """The decode rate over that without an interval."""
-        return self.at_hand.tokens_per_s / self.intervals[0].tokens_per_s
+        """The decode rate over that without an interval; 1 where nothing decodes."""
+        without = self.intervals[0].tokens_per_s
+        return self.at_hand.tokens_per_s / without if without else 1.0
 
     @property
     def finding(self) -> str:
