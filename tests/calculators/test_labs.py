@@ -3,19 +3,25 @@ import inspect
 import json
 import re
 from io import StringIO
+from itertools import cycle
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.conf import LazySettings
+from django.contrib.auth.models import AnonymousUser
 from django.core.management import CommandError, call_command
-from django.test import Client
+from django.http import HttpRequest, JsonResponse
+from django.template.loader import render_to_string
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
+from calculators.answer import answer
 from calculators.labs import LABS
 from calculators.labs.base import Lab, Refusal, View
 from calculators.labs.commit import how_far
 from calculators.models.scheduler import simulate
+from calculators.stage import stage_of
 
 VIEWS = [pytest.param(lab, view, id=f"{lab.slug}-{view.name}") for lab in LABS.values() for view in lab.views]
 PRESETS = [
@@ -33,6 +39,14 @@ HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/labs/schedule
 @pytest.fixture(autouse=True)
 def reads_the_bank(db: None) -> None:
     """A lab's page names the questions it answers."""
+
+
+@pytest.fixture
+def stranger(rf: RequestFactory) -> HttpRequest:
+    """What a fragment is rendered for outside a request."""
+    request = rf.get("/")
+    request.user = AnonymousUser()
+    return request
 
 
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
@@ -61,21 +75,34 @@ def test_starting_values_make_the_shortest_address(lab: Lab, view: View) -> None
 
 
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
-@pytest.mark.parametrize("text", GARBAGE)
-def test_no_value_breaks_a_page(lab: Lab, view: View, text: str, client: Client) -> None:
-    faults = {name: view.bind({name: text}).errors for name in view.form.base_fields}
-    assert all(sentences for fault in faults.values() for sentences in fault.values())
-    for name in [name for name in faults if not faults[name]]:
-        assert client.get(f"/labs/{lab.slug}.json", {"view": view.name, name: text}).status_code == 200, name
-    assert_pages_hold(client, lab, dict.fromkeys(view.form.base_fields, text) | {"view": view.name})
+def test_no_value_breaks_a_page(lab: Lab, view: View, client: Client, stranger: HttpRequest) -> None:
+    """Each text in each knob alone, in all knobs at once, and beside each other in one page.
+
+    The rest of a page does not know what was typed: it shows the first preset.
+    """
+    for text in GARBAGE:
+        stage = stage_of(lab, dict.fromkeys(view.form.base_fields, text) | {"view": view.name})
+        assert all(stage.faults.values()), text
+        for name in view.form.base_fields.keys() - stage.faults.keys():
+            assert JsonResponse(answer(view, {name: text})).content, (name, text)
+        shown = render_to_string("calculators/_knobs.html", {"lab": lab, "stage": stage})
+        if not stage.instead:
+            shown += render_to_string(stage.fragment, {"lab": lab, "stage": stage}, stranger)
+        assert "<script>alert" not in shown, text
+    assert_pages_hold(client, lab, dict(zip(view.form.base_fields, cycle(GARBAGE))) | {"view": view.name})
 
 
 @pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
-@pytest.mark.parametrize("text", GARBAGE)
-def test_nothing_beside_the_knobs_breaks_a_page(lab: Lab, text: str, client: Client) -> None:
-    for name in BESIDE:
-        assert client.get(f"/labs/{lab.slug}.json", {name: text}).status_code == 200, name
-    assert_pages_hold(client, lab, dict.fromkeys(BESIDE, text))
+def test_nothing_beside_the_knobs_breaks_a_page(lab: Lab, client: Client, stranger: HttpRequest) -> None:
+    """Each text in all of them, and beside each other in two pages; a page shows of them only what its stage does."""
+    for text in GARBAGE:
+        given = dict.fromkeys(BESIDE, text)
+        assert client.get(f"/labs/{lab.slug}.json", given).status_code == 200, text
+        stage = stage_of(lab, given)
+        shown = render_to_string(stage.fragment, {"lab": lab, "stage": stage}, stranger)
+        assert "<script>alert" not in shown, text
+    for beside in (GARBAGE, reversed(GARBAGE)):
+        assert_pages_hold(client, lab, dict(zip(BESIDE, beside, strict=False)))
 
 
 def assert_pages_hold(client: Client, lab: Lab, given: dict[str, str]) -> None:
@@ -110,37 +137,34 @@ def test_htmx_keeps_the_last_good_picture_on_a_fault(lab: Lab, view: View, clien
 
 
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
-def test_the_fragment_is_what_the_page_holds(lab: Lab, view: View, client: Client) -> None:
-    address = lab.address(view, {})
-    page, fragment = client.get(address), client.get(address, headers=HTMX)
-    assert page["Vary"].startswith("HX-Request, HX-History-Restore-Request")
-    assert fragment["HX-Push-Url"] == address
-    assert b"<html" in page.content and b"<html" not in fragment.content
-    for drawing in re.findall(r"<title>.*?</title>", fragment.content.decode())[:3]:
-        assert drawing in page.content.decode()
-    restored = client.get(address, headers=HTMX | {"HX-History-Restore-Request": "true"})
-    assert b"<html" in restored.content and "HX-Push-Url" not in restored
-
-
-@pytest.mark.parametrize(("lab", "view"), VIEWS)
-def test_a_lab_embedded_in_another_page_leaves_its_address_alone(lab: Lab, view: View, client: Client) -> None:
-    headers = HTMX | {"HX-Current-URL": "http://testserver/review/"}
-    fragment = client.get(lab.address(view, {}), headers=headers)
-    assert "HX-Push-Url" not in fragment
-    assert b"hx-swap-oob" not in fragment.content and b'form="knobs"' not in fragment.content
-    assert b'hx-target="#lab"' in fragment.content
-
-
-@pytest.mark.parametrize(("lab", "view"), VIEWS)
-def test_a_stranger_leaves_no_trace(
+def test_page_fragment_and_embedded_lab_agree_and_leave_no_trace(
     lab: Lab, view: View, client: Client, django_assert_num_queries: CaptureQueriesContext
 ) -> None:
-    with django_assert_num_queries(0):
-        fragment = client.get(lab.address(view, {}), headers=HTMX)
-        answer = client.get(f"/labs/{lab.slug}.json", {"view": view.name})
+    address = lab.address(view, {})
+    elsewhere = HTMX | {"HX-Current-URL": "http://testserver/review/"}
     with django_assert_num_queries(1):  # the questions that the lab answers
-        page = client.get(lab.address(view, {}))
-    assert not (fragment.cookies or answer.cookies or page.cookies)
+        page = client.get(address)
+    with django_assert_num_queries(0):
+        fragment, embedded = (client.get(address, headers=headers) for headers in (HTMX, elsewhere))
+        answered = client.get(f"/labs/{lab.slug}.json", {"view": view.name})
+    assert not any(response.cookies for response in (page, fragment, embedded, answered))
+    assert fragment["HX-Push-Url"] == address
+    assert b"<html" in page.content and b"<html" not in fragment.content
+    drawings = re.findall(rb"<title>.*?</title>", fragment.content)[:3]
+    assert all(drawing in page.content and drawing in embedded.content for drawing in drawings)
+    # In another page a lab leaves its address alone.
+    assert "HX-Push-Url" not in embedded
+    assert b"hx-swap-oob" not in embedded.content and b'form="knobs"' not in embedded.content
+    assert b'hx-target="#lab"' in embedded.content
+
+
+@pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
+def test_a_restored_history_gets_the_whole_page(lab: Lab, client: Client) -> None:
+    """One view of each lab: which of the two is answered is no view's own."""
+    address = lab.address(lab.views[0], {})
+    assert client.get(address)["Vary"].startswith("HX-Request, HX-History-Restore-Request")
+    restored = client.get(address, headers=HTMX | {"HX-History-Restore-Request": "true"})
+    assert b"<html" in restored.content and "HX-Push-Url" not in restored
 
 
 @pytest.mark.parametrize(("lab", "view"), VIEWS)
