@@ -28,3 +28,15 @@ def test_five_prompts_compute_167_tokens():
     assert [step.hit_tokens for step in ran["salts"].result.steps[1:]] == [0, 0, 0, 64]
     assert ran["turns"].result.steps[2].hit_tokens == (70 + 26 - 1) // 16 * 16 == 80
     assert ran["logprobs"].result.steps[2].hit_tokens == 0
+
+
+def test_a_head_of_each_prompt_strands_all_but_what_was_taken():
+    # By hand: 220 x 127 blocks of 2 MiB are left; LRU with heads in front takes 128 blocks and 92 heads, 36 are behind.
+    ran = runs_of("eviction-order")
+    pool = ran["pool"].result
+    assert pool.stranded_mib == 220 * 127 * 2
+    assert [order.stranded for order in pool.orders] == [0, 128 - 92, 220 * 127, 0]
+    assert pool.orders[3].hit_tokens == 220 * 127 * 16
+    assert ran["one"].result.orders[0].hit_tokens == 32_768 - 16
+    assert ran["demo"].result.stranded == 5
+    assert ran["again"].result.steps[3].hit_tokens == 80
