@@ -43,6 +43,16 @@ class UpgradeEvidence:
     lines: tuple[Line, ...]
     slips: tuple[tuple[float, str], ...]
 
+    @property
+    def pool_cost_percent(self) -> float:
+        """What the smaller pool takes off the tokens/s where it binds, in per cent; negative where it grew."""
+        return -self.loss_percent
+
+    @property
+    def shrunk_percent(self) -> float:
+        """By how much the largest batch shrank, in per cent; negative where it grew."""
+        return -self.pool_percent
+
 
 def solve(*, noise_percent: float = 2.0, runs: int = 3, drop_percent: float = 12.0, commits: int = 1_900,
           before_tokens: int = 262_144, after_tokens: int = 131_072, sequence_tokens: int = 2_048,
@@ -83,7 +93,7 @@ def solve(*, noise_percent: float = 2.0, runs: int = 3, drop_percent: float = 12
                                   f"{each_gb:.4g}) GB", after, "tokens/s"),
             Line("the pool’s share of it", f"{after:,.0f} / {before:,.0f} − 1", loss, "%"),
         ),
-        slips=slips_of(errors, noise_percent, runs, drop_percent),
+        slips=slips_of(errors, noise_percent, runs, drop_percent, -pool),
     )
 
 
@@ -104,12 +114,14 @@ def verdict(errors: float, needed: int, runs: int, pool: float, loss: float, ste
     return " ".join(said)
 
 
-def slips_of(errors: float, noise: float, runs: int, drop: float) -> tuple[tuple[float, str], ...]:
-    """Wrong counts of standard errors that people reach, and what each gets wrong."""
+def slips_of(errors: float, noise: float, runs: int, drop: float, shrunk: float) -> tuple[tuple[float, str], ...]:
+    """Wrong counts of standard errors that people reach, and the wrong cost of a smaller pool, with what each gets
+    wrong."""
     slips = (
         (drop / noise, "That takes the scatter of one run; the mean of several scatters less."),
         (drop / (noise / sqrt(runs)), "That takes the error of one side; both means scatter, so it is √2 larger."),
         (drop / (noise * sqrt(2)), "That takes one run on each side."),
         (drop / (2 * noise / runs), "Errors fall with the square root of the runs."),
+        (shrunk, "That is how much the batch shrank. Each step then reads less KV, so throughput falls less."),
     )
-    return tuple((value, sentence) for value, sentence in slips if abs(value / errors - 1) > SLIP_APART)
+    return tuple((value, sentence) for value, sentence in slips if value > 0 and abs(value / errors - 1) > SLIP_APART)

@@ -176,6 +176,15 @@ def test_evidence_by_hand(value: float, expected: float, digits: int) -> None:
     assert round(value, digits) == expected
 
 
+def test_a_smaller_pool_costs_less_than_its_share() -> None:
+    """By hand: 214 and 197 sequences of 0.26844 GB beside 16.06 GB of weights."""
+    result = evidence(before_tokens=440_000, after_tokens=405_000)
+    before, after = (count / (16.06 + count * 0.268435456) for count in (214, 197))
+    assert result.pool_cost_percent == pytest.approx(100 * (1 - after / before))
+    assert result.shrunk_percent == pytest.approx(100 * 17 / 214)
+    assert dict(result.slips)[result.shrunk_percent].startswith("That is how much the batch shrank")
+
+
 def test_three_percent_over_three_runs_may_be_chance() -> None:
     small = evidence(drop_percent=3)
     assert evidence().shown and not small.shown
