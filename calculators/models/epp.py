@@ -104,6 +104,12 @@ class Picked:
         return self.winners[0] if self.winners else ""
 
     @property
+    def lead(self) -> float:
+        """The winner's score over the next one's, 0 when it is alone."""
+        scores = sorted((pod.score for pod in self.survivors), reverse=True)
+        return scores[0] - scores[1] if len(scores) > 1 else 0.0
+
+    @property
     def scores(self) -> dict[str, float]:
         """Each pod's score, those that are filtered included."""
         return {pod.name: pod.score for pod in self.pods if pod.parts}

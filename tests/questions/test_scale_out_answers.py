@@ -106,3 +106,18 @@ def test_p_frees_twenty_seconds_after_the_last_beat_of_a_d_that_died(real_bank: 
 def test_a_read_takes_about_a_hundredth_of_the_bandwidth_of_an_h100(real_bank: loading.Bank):
     flow = played(real_bank, "nixl-pull")["flow"].result
     assert flow.rank_gb / flow.read_ms * 1e3 / 3_350 == pytest.approx(0.012, abs=0.0005)
+
+
+def test_one_overloaded_pod_more_turns_the_winner_round(real_bank: loading.Bank):
+    # Weights 3, 2, 2. Among queues of 6, 2 and 1 decode-1 is worth 0; with one of 16 it is worth 10 / 15.
+    ran = played(real_bank, "endpoint-picker")
+    assert (ran["shipped"].result.winner, ran["joined"].result.winner) == ("decode-4", "decode-1")
+    assert ran["shipped"].result.best_score == pytest.approx(2 * 1 + 2 * 0.8)
+    assert ran["joined"].result.best_score == pytest.approx(3 * 0.9 + 2 * 10 / 15 + 2 * 0.28)
+    assert ran["pick"].result.min_max_terms == pytest.approx((0, 0.8, 1))
+
+
+def test_an_endpoint_wins_by_hand(real_bank: loading.Bank):
+    pick = played(real_bank, "endpoint-picker")["pick"].result
+    assert pick.best_score == pytest.approx(2 * 0.9 + (1 - 6 / 8) + (1 - 0.72))
+    assert pick.lead == pytest.approx(2.33 - 1.675)
