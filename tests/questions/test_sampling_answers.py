@@ -95,3 +95,18 @@ def test_three_drafts_bring_the_mask_out_from_under_the_forward():
     assert ran["two"].result.period_ms == ran["free"].result.period_ms == pytest.approx(9.1)
     assert ran["odd"].result.period_ms == pytest.approx(10 + 0.3 + 0.2 + 0.3)
     assert ran["small"].result.period_ms == pytest.approx(64 * 0.04 + 0.8)
+
+
+def test_drafts_lose_where_six_rows_of_products_outweigh_the_reads():
+    # By hand: b = (E - kc) W/BW / (2P(1 + k)/F - (E - kc) ctx KV/BW), with E = (1 - 0.7^6) / 0.3.
+    ran = runs_of("draft-tokens-budget")
+    expected = (1 - 0.7**6) / 0.3 - 5 * 0.05
+    bandwidth, flops = 3.35e12 * 0.8, 989e12 * 0.6
+    products_s, kv_s = 2 * 7.505e9 * 6 / flops, expected * 512 * 131_072 / bandwidth
+    batch = ran["batch"].result
+    assert batch.break_even == pytest.approx(expected * 15.01e9 / bandwidth / (products_s - kv_s), abs=1)
+    assert batch.losing_context == pytest.approx(512 * products_s / kv_s)
+    assert (batch.budget_sequences, ran["seven"].result.budget_sequences) == (8_192 // 6, 8_192 // 8)
+    assert 1_024 * 8 == 8_192 and ran["long"].result.break_even == 0
+    row = ran["rows"].result.steps[3].rows[2]
+    assert row.after == row.advanced - row.rejected == row.before + 1 + row.accepted
