@@ -76,6 +76,11 @@ class AttentionBackends:
     slips: tuple[tuple[str, str], ...]
 
     @property
+    def chosen(self) -> str:
+        """The backend in use, forced or not (`backend` is also the name of what forces one)."""
+        return self.backend
+
+    @property
     def rejected(self) -> int:
         """How many stand before the one chosen, each ruled out."""
         return next(place for place, each in enumerate(self.candidates) if each.chosen)

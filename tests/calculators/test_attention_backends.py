@@ -102,7 +102,8 @@ def test_a_forced_backend_that_does_not_hold_is_refused_and_not_replaced():
     with pytest.raises(Refusal, match="FLASH_ATTN_MLA is not valid for this configuration.*kv_cache_dtype") as refused:
         solve(backend="FLASH_ATTN_MLA")
     assert refused.value.field == "backend"
-    assert solve(backend="TRITON_MLA").backend == "TRITON_MLA"
+    assert solve(backend="TRITON_MLA").chosen == "TRITON_MLA"
+    assert solve().chosen == "FLASHMLA"
 
 
 def test_where_none_holds_each_says_why():
