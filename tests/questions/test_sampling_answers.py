@@ -110,3 +110,13 @@ def test_drafts_lose_where_six_rows_of_products_outweigh_the_reads():
     assert 1_024 * 8 == 8_192 and ran["long"].result.break_even == 0
     row = ran["rows"].result.steps[3].rows[2]
     assert row.after == row.advanced - row.rejected == row.before + 1 + row.accepted
+
+
+def test_the_best_draft_adds_just_more_than_its_cost_times_the_speed_up():
+    # By hand: E(8) = (1 - 0.8^9) / 0.2 = 4.329 over 1.4; the eighth draft adds 0.168 tokens, the ninth 0.134.
+    ran = runs_of("speculative-speedup")
+    length = ran["length"].result
+    assert length.best_k == 8 and length.best_speed_up == pytest.approx((1 - 0.8**9) / 0.2 / 1.4)
+    assert 0.8**8 > 0.05 * length.best_speed_up > 0.8**9
+    assert 1 + 0.8 * 5 == 5 and length.here.accepted_share == pytest.approx(((1 - 0.8**6) / 0.2 - 1) / 5)
+    assert ran["dear"].result.best_k == 4 and ran["products"].result.best_k == 0
