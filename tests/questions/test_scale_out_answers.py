@@ -121,3 +121,22 @@ def test_an_endpoint_wins_by_hand(real_bank: loading.Bank):
     pick = played(real_bank, "endpoint-picker")["pick"].result
     assert pick.best_score == pytest.approx(2 * 0.9 + (1 - 6 / 8) + (1 - 0.72))
     assert pick.lead == pytest.approx(2.33 - 1.675)
+
+
+def test_the_published_training_run_lost_a_gpu_every_50_700_hours():
+    # 16,384 GPUs over 54 days, 419 unexpected interruptions.
+    hours = 16_384 * 54 * 24 / 419
+    assert hours == pytest.approx(50_700, rel=0.001)
+
+
+def test_twice_the_ranks_keep_eleven_per_cent_more_kv_on_each_gpu(real_bank: loading.Bank):
+    ran = played(real_bank, "sick-rank")
+    wide, narrow = (ran[name].result.at_hand.tokens_a_gpu for name in ("ep64", "ep32"))
+    assert wide / narrow == pytest.approx(1.114, abs=5e-4)
+
+
+def test_a_slow_ranks_spread_is_its_extra_compute(real_bank: loading.Bank):
+    slow = played(real_bank, "sick-rank")["slow"].result
+    assert slow.others_wait_ms == pytest.approx(0.2 * 58.36)
+    assert slow.lost_gpus == pytest.approx((1 - 83.384 / (1.2 * 58.36 + 25.024)) * 32)
+    assert slow.slips[2][0] == pytest.approx(32 / 6)
