@@ -186,7 +186,7 @@ def posed_with(question: Question, drawn: dict[str, dict[str, Any]], ran: Mappin
         sources=[source_row(source) for source in question.sources],
         check=check_of(question, ran),
         lines=getattr(checked and checked.result, "lines", ()),
-        slips=getattr(checked and checked.result, "slips", ()),
+        slips=slips_of(question, ran),
         **lab_of(question, ran),
     )
 
@@ -235,6 +235,16 @@ def check_of(question: Question, ran: Mapping[str, Ran]) -> Check | None:
         rows = standings(run.result, int(found["step"]), run.inputs)
         check = replace(check, requests=rows, limit=run.inputs["max_num_batched_tokens"])
     return check
+
+
+def slips_of(question: Question, ran: Mapping[str, Ran]) -> tuple[tuple[float, str], ...]:
+    """The known wrong values of the checked number; none where the lab's are about another one, that its view asks for.
+    """
+    name, _, path = question.checked.get("figure", "").partition(".")
+    if name not in ran:
+        return ()
+    ask = view_of(question.runs[name]["lab"], question.runs[name].get("view", "")).ask
+    return getattr(ran[name].result, "slips", ()) if ask is None or ask.figure == path else ()
 
 
 def label_of(run: Mapping[str, Any], path: str) -> str:

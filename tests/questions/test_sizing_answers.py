@@ -8,8 +8,9 @@ import pytest
 from questions import loading
 from questions.content import QuestionFile
 from questions.figures import Ran
+from questions.models import Question, Topic
 from questions.runs import draw, play
-from questions.services import run_lab
+from questions.services import Posed, judge, posed_with, run_lab
 
 GIB, MIB = 2**30, 2**20
 # Llama-3.1-8B and 70B by their config.json: layers, hidden size, KV heads, head size, vocabulary, parameters.
@@ -32,6 +33,13 @@ def drawn(slug: str, seed: int) -> Mapping[str, Ran]:
     return draw(asked.runs, asked.keep, seed, run_lab)[1]
 
 
+def posed(slug: str) -> Posed:
+    asked = question(slug)
+    row = Question(slug=slug)
+    loading.write_row(row, asked, Topic(slug="sizing"))
+    return posed_with(row, {}, play(asked.runs, {}, run_lab))
+
+
 def token_bytes(model: tuple[int, ...], on_each: int = 8) -> int:
     """Bytes of KV of a token in bf16, with so many KV heads on a GPU."""
     return 2 * model[0] * on_each * model[3] * 2
@@ -45,6 +53,18 @@ def test_the_right_option_begins_with_the_number_asked_for(slug: str):
     right = [option["text"] for option in asked.options if option.get("right")]
     assert len(asked.options) == 4
     assert right[0].startswith(f"[[{asked.check['figure']}")
+
+
+@pytest.mark.parametrize(("slug", "typed"), [("three-flags", "13.48"), ("refuses-to-start", "14.3"),
+                                             ("parallelism-choice", "4")])
+def test_slips_of_what_the_lab_asks_say_nothing_of_another_number(slug: str, typed: str):
+    # These check a number beside the one that their view asks for: the KV, the phase, the width.
+    judgement = judge(posed(slug), typed)
+    assert not judgement.within and judgement.slip == ""
+
+
+def test_tokens_a_second_are_told_from_sequences():
+    assert judge(posed("in-flight"), "25,000").slip.startswith("That is tokens per second.")
 
 
 @pytest.mark.parametrize("seed", range(5))
