@@ -52,3 +52,10 @@ def test_the_phases_are_the_whole(**values: object):
     assert start.total_s == pytest.approx(sum(phase.seconds for phase in start.phases))
     assert start.changes[0].present and start.changes[0].seconds == start.total_s
     assert start.each_rank_gb <= values["weight_gb"]
+
+
+def test_without_compilation_and_capture_a_start_is_shorter_by_both() -> None:
+    cold, eager = solve(), solve(level="O0")
+    assert cold.spared_s == pytest.approx(60 + 51 * 0.392)
+    assert cold.total_s - cold.spared_s == pytest.approx(eager.total_s)
+    assert eager.spared_s == 0
