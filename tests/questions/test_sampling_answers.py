@@ -120,3 +120,16 @@ def test_the_best_draft_adds_just_more_than_its_cost_times_the_speed_up():
     assert 0.8**8 > 0.05 * length.best_speed_up > 0.8**9
     assert 1 + 0.8 * 5 == 5 and length.here.accepted_share == pytest.approx(((1 - 0.8**6) / 0.2 - 1) / 5)
     assert ran["dear"].result.best_k == 4 and ran["products"].result.best_k == 0
+
+
+def test_one_slot_makes_eight_tenants_five_times_as_slow():
+    # By hand: (15.01 + 8 x 1,000 x 131,072 B + one adapter of 16 x 81,920 x 32 x 2 B) / 2.68 TB/s, 8 x 300 times;
+    # against 300 steps with 64 sequences and eight adapters.
+    ran = runs_of("many-adapters")
+    adapter = 16 * 81_920 * 32 * 2
+    alone_s = (15.01e9 + 8 * 1_000 * 131_072 + adapter) / 2.68e12
+    shared_s = (15.01e9 + 64 * 1_000 * 131_072 + 8 * adapter) / 2.68e12
+    assert ran["one"].result.makespan_s == pytest.approx(8 * 300 * alone_s)
+    assert ran["all"].result.makespan_s == pytest.approx(300 * shared_s)
+    assert ran["wide"].result.all_slots_bytes == 8 * 8 * ran["one"].result.slot_bytes
+    assert ran["disk"].result.served.disk_loads > ran["memory"].result.served.disk_loads == 24
