@@ -55,6 +55,12 @@ def test_the_lab_opens_one_step_before_the_one_asked_about(token_budget: Questio
     assert "step=2" in posed.lab_answered
 
 
+def test_one_number_of_a_step_is_committed_as_a_number(token_budget: Question):
+    token_budget.checked["figure"] = "step.steps.2.tokens.D"
+    check = pose(token_budget).check
+    assert (check.kind, check.expected, check.requests) == ("number", 2045, ())
+
+
 def test_a_calculator_opens_with_its_answer_held_back(prefill_damage: Question):
     posed = pose(prefill_damage)
     assert "ask=1" in posed.lab
