@@ -50,3 +50,16 @@ def test_blocks_lose_at_most_their_size_less_one():
     assert ran["paged"].result.points_apart == 0
     assert (ran["short"].result.block_hit_tokens, ran["short"].result.radix_hit_tokens) == (16, 31)
     assert 15 * 26.1e-3 < 0.5
+
+
+def test_four_beams_share_all_but_their_last_blocks():
+    # By hand: 75 blocks each of 2 MiB; 74 + 4 at least, 62 + 4 x 13 at most, (1,000 + 4 x 200) x 128 KiB without blocks.
+    ran = runs_of("beam-sharing")
+    ends = ran["ends"].result
+    assert (ends.least_mib, ends.most_mib, ends.separate_mib) == (78 * 2, 114 * 2, 4 * 75 * 2)
+    assert ends.unpaged_mib == 1_800 / 8
+    assert ran["apart"].result.copies == 3  # the prompt's last block, in part filled; the last holder writes in place
+    assert ran["best"].result.copies == 3 * (200 - 12)
+    assert (ran["apart"].result.held_blocks, ran["best"].result.held_blocks) == (114, 78)
+    assert ran["loop"].result.requests == 1 + 4 * 199
+    assert ran["wide"].result.logprobs == 32
