@@ -133,3 +133,15 @@ def test_one_slot_makes_eight_tenants_five_times_as_slow():
     assert ran["all"].result.makespan_s == pytest.approx(300 * shared_s)
     assert ran["wide"].result.all_slots_bytes == 8 * 8 * ran["one"].result.slot_bytes
     assert ran["disk"].result.served.disk_loads > ran["memory"].result.served.disk_loads == 24
+
+
+def test_the_same_five_terms_come_to_256_and_to_258():
+    # By hand: bf16 has 8 significant bits, so steps of 2 at 256 and of 0.125 from 16 to 32; halves round to even.
+    assert [2.0 ** (exponent - 7) for exponent in (8, 4)] == [2, 0.125]
+    ran = runs_of("same-seed-different-text")
+    sums = {name: ran[name].result.sum for name in ("alone", "full", "fixed", "single")}
+    assert sums == {"alone": 256 + 2, "full": 256, "fixed": 256, "single": 1}
+    assert (ran["alone"].result.winner, ran["full"].result.winner) == ("A", "B")
+    assert [way.sum for way in ran["single"].result.ways[:2]] == [1, 0]
+    assert ran["alone"].result.agree_fraction == pytest.approx(0.999**500)
+    assert 992 + 8 == 1_000
