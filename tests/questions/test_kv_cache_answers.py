@@ -63,3 +63,15 @@ def test_four_beams_share_all_but_their_last_blocks():
     assert (ran["apart"].result.held_blocks, ran["best"].result.held_blocks) == (114, 78)
     assert ran["loop"].result.requests == 1 + 4 * 199
     assert ran["wide"].result.logprobs == 32
+
+
+def test_last_blocks_leave_half_a_block_less_half_a_token():
+    # By hand: 1,760 x 7.5 tokens; 7.5 of 2,048 and of 256; 63.5 of 256 in blocks of 128, which hit 128 of 200 tokens.
+    ran = runs_of("paging-waste")
+    assert ran["short"].result.expected_tokens == 1_760 * 7.5
+    assert ran["long"].result.expected_share == 7.5 / 2_048
+    assert ran["large"].result.expected_share == 63.5 / 256
+    assert ran["large"].result.hit_tokens == 128
+    assert ran["half"].result.expected_tokens == ran["short"].result.expected_tokens
+    assert round(1_056 / 256) == 4
+    assert 8 * 16 == 128
