@@ -4,7 +4,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import date
 from enum import StrEnum
 from hashlib import sha256
@@ -181,9 +181,9 @@ def default_of(name: str) -> Any:
 def digest(document: Any) -> str:
     """A fingerprint of the content of a question or a note: the same for other bytes with the same meaning, and for
     fields at their default."""
-    blank = asdict(type(document)("", ""))
-    content = {name: lean(name, settled(value)) for name, value in asdict(document).items()}
-    content = {name: value for name, value in content.items() if value != blank[name]}
+    blank = type(document)("", "")
+    content = {item.name: lean(item.name, settled(getattr(document, item.name))) for item in fields(document)}
+    content = {name: value for name, value in content.items() if value != getattr(blank, name)}
     return sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
