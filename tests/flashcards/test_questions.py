@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
+from calculators.pictures import Text
 from flashcards import pictures, services
 from flashcards.filters import Choice
 from flashcards.models import Attempt, Card, Draft, Memo, Rating, Review
@@ -399,7 +400,7 @@ def test_the_curve_ends_at_todays_recall_and_never_under_its_floor():
 
 def test_a_letter_for_each_grade_and_a_lapse_bold():
     letters = [(shape.text, shape.css) for shape in curve([0, 2], 8, 0.9).shapes
-               if shape.kind == "text" and "grade-letter" in shape.css]
+               if isinstance(shape, Text) and "grade-letter" in shape.css]
     assert letters == [("G", "grade-letter"), ("G", "grade-letter lapse")]
 
 
@@ -410,7 +411,7 @@ def test_letters_of_one_day_stand_side_by_side():
 @pytest.mark.parametrize("days", [[0], [0, 0, 0], list(range(24))])
 def test_any_history_fits_its_picture(days: list[int]):
     drawn = curve(days, days[-1], 1.0)
-    assert all(0 <= shape.x <= 300 for shape in drawn.shapes if shape.kind == "text")
+    assert all(0 <= shape.x <= 300 for shape in drawn.shapes if isinstance(shape, Text))
 
 
 def test_the_day_is_named_shortly():
