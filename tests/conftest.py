@@ -44,6 +44,13 @@ def real_bank() -> loading.Bank:
 
 
 @pytest.fixture(scope="session")
+def on_scheduling(real_bank: loading.Bank) -> loading.Bank:
+    """The bank with the questions of one topic alone: what a page of a question shows does not grow with the bank."""
+    questions = {slug: file for slug, file in real_bank.questions.items() if file.topic == "scheduling"}
+    return replace(real_bank, questions=questions)
+
+
+@pytest.fixture(scope="session")
 def real_deck(real_bank: loading.Bank) -> loading.Bank:
     """The bank's number cards without its questions."""
     return replace(real_bank, questions={})

@@ -20,9 +20,9 @@ PAGES = ("/questions/", "/questions/?topic=scheduling&q=nothing+like+it", "/ques
 
 
 @pytest.fixture
-def learner(transactional_db: None, ada: User, real_bank: loading.Bank) -> User:
+def learner(transactional_db: None, ada: User, on_scheduling: loading.Bank) -> User:
     """Ada with the real bank's questions in her deck: one was answered twice, one is suspended."""
-    loading.load_bank(real_bank)
+    loading.load_bank(on_scheduling)
     services.ensure_cards(ada)
     cards = {card.question.slug: card for card in ada.cards.exclude(question=None)}
     for ordinal, rating in ((1, Rating.GOOD), (2, Rating.AGAIN)):

@@ -20,9 +20,9 @@ OUT_LOUD = "I said it out loud"
 
 
 @pytest.fixture
-def learner(transactional_db: None, ada: User, real_bank: loading.Bank) -> User:
+def learner(transactional_db: None, ada: User, on_scheduling: loading.Bank) -> User:
     """Ada with the real bank's questions in her deck; no number card is begun."""
-    loading.load_bank(real_bank)
+    loading.load_bank(on_scheduling)
     ada.profile.new_numbers_per_day = 0
     ada.profile.save()
     services.ensure_cards(ada)

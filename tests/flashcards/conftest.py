@@ -45,9 +45,9 @@ def card(deal: Callable[[int], list[Card]]) -> Card:
 
 
 @pytest.fixture
-def deck(ada: User, real_bank: loading.Bank) -> dict[str, Card]:
+def deck(ada: User, on_scheduling: loading.Bank) -> dict[str, Card]:
     """Ada's questions of the real bank, by slug, and a plain one that takes an outline; no number card is begun."""
-    loading.load_bank(real_bank)
+    loading.load_bank(on_scheduling)
     write_questions(1)
     ada.profile.new_questions_per_day, ada.profile.new_numbers_per_day = 63, 0
     ada.profile.save()

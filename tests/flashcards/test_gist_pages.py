@@ -10,8 +10,8 @@ from questions import loading
 
 
 @pytest.fixture
-def deck(ada: User, real_bank: loading.Bank) -> dict[str, Card]:
-    loading.load_bank(real_bank)
+def deck(ada: User, on_scheduling: loading.Bank) -> dict[str, Card]:
+    loading.load_bank(on_scheduling)
     ada.profile.new_questions_per_day, ada.profile.new_numbers_per_day = 63, 0
     ada.profile.save()
     services.ensure_cards(ada)
