@@ -1,4 +1,6 @@
 """Answers of the KV cache questions, against derivations of their own."""
+import pytest
+
 from questions import loading
 from questions.content import QuestionFile
 from questions.figures import Ran
@@ -75,3 +77,16 @@ def test_last_blocks_leave_half_a_block_less_half_a_token():
     assert ran["half"].result.expected_tokens == ran["short"].result.expected_tokens
     assert round(1_056 / 256) == 4
     assert 8 * 16 == 128
+
+
+def test_eight_bits_halve_the_kv_term_alone():
+    # By hand: 16.06e9 / 2.68e12 s of weights, 103 x 4,352 x 65,536 / 2.68e12 s of KV, 0.9 ms of CPU.
+    ran = runs_of("fp8-kv")
+    weights, kv = 16.06e9 / 2.68e9, 103 * 4_352 * 65_536 / 2.68e9
+    assert ran["full"].result.after_ms == pytest.approx(weights + kv + 0.9, rel=1e-3)
+    assert ran["full"].result.before_ms == pytest.approx(weights + 2 * kv + 0.9, rel=1e-3)
+    assert ran["wide"].result.doubled_sequences > ran["wide"].result.ridge
+    short = 32 * 512 * 131_072 / 2.68e9
+    assert 2 * (weights + short + 0.9) / (weights + 2 * short + 0.9) > 1.8  # doubled in bf16
+    assert ran["packed"].result.token_bytes == 61 * 656
+    assert ran["four"].result.after.token_bytes == 36 * 1_024
