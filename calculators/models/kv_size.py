@@ -101,6 +101,10 @@ class KvSize:
     lines: tuple[Line, ...]
     slips: tuple[tuple[float, str], ...]
 
+    @property
+    def node_request_gib(self) -> float:
+        return self.node_request_bytes / 2**30
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:

@@ -55,7 +55,7 @@ def test_blocks_lose_at_most_their_size_less_one():
 
 
 def test_four_beams_share_all_but_their_last_blocks():
-    # By hand: 75 blocks each of 2 MiB; 74 + 4 at least, 62 + 4 x 13 at most, (1,000 + 4 x 200) x 128 KiB without blocks.
+    # By hand: 75 blocks each of 2 MiB; 74 + 4 at least, 62 + 4 x 13 at most, 1,800 tokens of 128 KiB without blocks.
     ran = runs_of("beam-sharing")
     ends = ran["ends"].result
     assert (ends.least_mib, ends.most_mib, ends.separate_mib) == (78 * 2, 114 * 2, 4 * 75 * 2)
@@ -90,3 +90,18 @@ def test_eight_bits_halve_the_kv_term_alone():
     assert 2 * (weights + short + 0.9) / (weights + 2 * short + 0.9) > 1.8  # doubled in bf16
     assert ran["packed"].result.token_bytes == 61 * 656
     assert ran["four"].result.after.token_bytes == 36 * 1_024
+
+
+def test_eight_gpus_keep_a_latent_eight_times():
+    # By hand: 61 x 576 x 2 B a token and GPU; the 70B has 2 x 80 x 128 x 2 B for one head, at TP 8 as at TP 16.
+    ran = runs_of("mla-and-gqa")
+    assert ran["latent"].result.node_request_gib == 61 * 576 * 2 * 32_768 * 8 / 2**30
+    assert ran["grouped"].result.gpu_token_bytes == ran["sixteen"].result.gpu_token_bytes == 2 * 80 * 128 * 2
+    assert ran["sixteen"].result.replicas == 2
+    assert ran["half"].result.token_bytes == 61 * 576
+    assert ran["single"].result.token_bytes == 2 * 32 * 32 * 128 * 2
+    assert round(1 - 656 / 1_152, 2) == 0.43
+    flops = 128 * 2 * (576 + 512)  # of all heads for one cached token of 576 values in two bytes
+    assert round(flops / 1_152, -1) == 240
+    assert round(flops / 8 / 1_152) == 30
+    assert 8 * 2 * (128 + 128) / (2 * 128 * 2) == 8  # eight query heads to one K and V of 128 values
