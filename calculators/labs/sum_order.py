@@ -108,8 +108,8 @@ def texts(result: SumOrder, width: float) -> Drawing:
     across, up = Scale(0, longest, left, right), Scale(0, 1, foot, top)
     points = [(across(longest * place / 60), up((1 - result.flip_fraction) ** (longest * place / 60)))
               for place in range(61)]
-    x, y = across(result.text_tokens), up(result.agree_fraction)
-    words = f"{result.agree_fraction:.3f} at {result.text_tokens:,}"
+    x, y = across(result.text_tokens), up(result.agree_share)
+    words = f"{result.agree_share:.3f} at {result.text_tokens:,}"
     at_left = x + width_of(words) + 16 < right
     unit = round_unit(longest, 10 if width == WIDE else 5)
     shapes = (
@@ -118,7 +118,7 @@ def texts(result: SumOrder, width: float) -> Drawing:
         line(x, y, x, foot, "edge"), Bar(x - 4, round(y - 4, 2), 8, 8, "present"),
         Text(x + 12 if at_left else x - 12, max(y - 8, 24), words, "strong halo", "start" if at_left else "end"),
     )
-    title = (f"{result.agree_fraction:.3f} of texts of {result.text_tokens:,} tokens agree when a token flips with a "
+    title = (f"{result.agree_share:.3f} of texts of {result.text_tokens:,} tokens agree when a token flips with a "
              f"chance of {result.flip_fraction:g}.")
     return Drawing(width, foot + 24, title, shapes)
 
@@ -134,7 +134,7 @@ def tell(result: SumOrder) -> Iterator[str]:
     for way in result.ways:
         yield f"{count(way.splits)}: {way.sum:,.10g}, {way.winner} wins"
     yield f"from the other end: {result.reversed_sum:,.10g}; exactly: {result.exact:,.10g}"
-    yield f"(1 - {result.flip_fraction:g})^{result.text_tokens:,} = {result.agree_fraction:.3f} of texts agree"
+    yield f"(1 - {result.flip_fraction:g})^{result.text_tokens:,} = {result.agree_share:.3f} of texts agree"
     yield result.finding
 
 

@@ -40,7 +40,7 @@ class SumOrder:
     winner: str
     ways: tuple[Split, ...]
     distinct: int
-    agree_fraction: float
+    agree_share: float
     half_tokens: float
     flip_fraction: float
     text_tokens: int
@@ -73,7 +73,7 @@ def solve(*, values: tuple[float, ...], number_format: str, rival: float, batch:
     exact, agree = float(sum(map(np.longdouble, values))), (1 - flip_fraction) ** text_tokens
     return SumOrder(
         splits=splits, sum=here.sum, exact=exact, reversed_sum=added(values[::-1], number_format), rival=rival,
-        winner=here.winner, ways=ways, distinct=len({way.sum for way in ways}), agree_fraction=agree,
+        winner=here.winner, ways=ways, distinct=len({way.sum for way in ways}), agree_share=agree,
         half_tokens=half_life(flip_fraction), flip_fraction=flip_fraction, text_tokens=text_tokens,
         lines=lines(here, number_format, flip_fraction, text_tokens, agree),
         slips=tuple((value, sentence) for value, sentence in (

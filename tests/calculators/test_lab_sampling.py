@@ -82,7 +82,7 @@ def test_every_preset_shows_what_its_note_claims(preset):
         "by day, batch 64": lambda: (result.sum, result.winner) == (256, "B"),
         "batch invariant": lambda: (result.sum, result.winner) == (256, "B"),
         "one fp32 row": lambda: result.sum == 1 and result.exact == 2,
-        "a long answer": lambda: round(result.agree_fraction, 3) == 0.368,
+        "a long answer": lambda: round(result.agree_share, 3) == 0.368,
     }
     assert claims[preset.name]()
 

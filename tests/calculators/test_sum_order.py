@@ -37,7 +37,7 @@ def test_the_batch_decides_the_split_and_the_split_the_token(changed: dict, tota
 
 @pytest.mark.parametrize(("flip", "tokens", "agree"), [(0.001, 500, 0.606), (0.001, 1000, 0.368)])
 def test_texts_part_at_the_rate_of_flips(flip: float, tokens: int, agree: float) -> None:
-    assert round(run(flip_fraction=flip, text_tokens=tokens).agree_fraction, 3) == agree
+    assert round(run(flip_fraction=flip, text_tokens=tokens).agree_share, 3) == agree
 
 
 @pytest.mark.parametrize(("value", "nearest"), [(257, 256), (259, 260), (20.06, 20), (20.07, 20.125), (-257, -256),
@@ -48,7 +48,7 @@ def test_bf16_rounds_to_nearest_and_ties_to_even(value: float, nearest: float) -
 
 def test_no_flip_and_no_token_part_nothing() -> None:
     result = run(flip_fraction=0.0)
-    assert result.agree_fraction == 1 and result.half_tokens == 0
+    assert result.agree_share == 1 and result.half_tokens == 0
 
 
 def test_more_chunks_than_values_are_refused() -> None:

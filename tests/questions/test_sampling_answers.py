@@ -143,5 +143,5 @@ def test_the_same_five_terms_come_to_256_and_to_258():
     assert sums == {"alone": 256 + 2, "full": 256, "fixed": 256, "single": 1}
     assert (ran["alone"].result.winner, ran["full"].result.winner) == ("A", "B")
     assert [way.sum for way in ran["single"].result.ways[:2]] == [1, 0]
-    assert ran["alone"].result.agree_fraction == pytest.approx(0.999**500)
+    assert ran["alone"].result.agree_share == pytest.approx(0.999**500)
     assert 992 + 8 == 1_000
