@@ -140,3 +140,10 @@ def test_a_slow_ranks_spread_is_its_extra_compute(real_bank: loading.Bank):
     assert slow.others_wait_ms == pytest.approx(0.2 * 58.36)
     assert slow.lost_gpus == pytest.approx((1 - 83.384 / (1.2 * 58.36 + 25.024)) * 32)
     assert slow.slips[2][0] == pytest.approx(32 / 6)
+
+
+def test_a_probe_of_one_token_notices_within_twenty_seconds(real_bank: loading.Bank):
+    # Three failures 5 s apart, the last of which runs into its time-out of 5 s.
+    hung = played(real_bank, "sick-rank")["hung"].result
+    assert hung.detectors[0].after_s == 3 * 5 + 5
+    assert [detector.after_s for detector in hung.detectors[1:4]] == [300, 600, 1_800]
