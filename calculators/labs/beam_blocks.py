@@ -63,7 +63,8 @@ class LoopForm(forms.Form):
 def expected(run: BeamRun, inputs: Mapping[str, Any], step: int) -> tuple[Expected, ...]:
     """How many blocks are held after a step, and how many it copies."""
     now = run.steps[step]
-    return (Expected("held", now.held_blocks, sentence(now)), Expected("copied", now.copies))
+    return (Expected("held", now.held_blocks, sentence(now), unit="blocks"),
+            Expected("copied", now.copies, unit="blocks"))
 
 
 def summary(inputs: Mapping[str, Any]) -> str:

@@ -95,8 +95,8 @@ def tell_evidence(result: upgrade_evidence.UpgradeEvidence) -> Iterator[str]:
 
 def expected(run: Picks, inputs: Mapping[str, Any], at: int) -> tuple[Expected, ...]:
     """For each change 1 if it is a suspect, 0 if not."""
-    return tuple(Expected(each.name, int(each.name in run.diff.suspects), f"{direction(each.direction)} {each.why}")
-                 for each in run.asked)
+    return tuple(Expected(each.name, int(each.name in run.diff.suspects), f"{direction(each.direction)} {each.why}",
+                          unit="suspects, 1 or 0") for each in run.asked)
 
 
 def direction(word: str) -> str:

@@ -75,7 +75,7 @@ def summary(inputs: Mapping[str, Any]) -> str:
 def expected_window(run: Detokenized, inputs: Mapping[str, Any], at: int) -> tuple[Expected, ...]:
     """How many characters the step emits, and where the two offsets stand after it."""
     step, why = run.steps[at], detokenizer_picture.sentence(run, at)
-    return (Expected("emitted", len(step.decoded), why),
+    return (Expected("emitted", len(step.decoded), why, unit="characters"),
             Expected("prefix", step.new_prefix, "prefix_offset moves to the old read_offset, when text is emitted."),
             Expected("read", step.new_read, "read_offset moves to the last token, when text is emitted."))
 
@@ -83,8 +83,9 @@ def expected_window(run: Detokenized, inputs: Mapping[str, Any], at: int) -> tup
 def expected_stop(run: Detokenized, inputs: Mapping[str, Any], at: int) -> tuple[Expected, ...]:
     """How many characters the step sends and holds."""
     step = run.steps[at]
-    return (Expected("sent", len(step.sent), detokenizer_picture.stop_sentence(run, at)),
-            Expected("held", len(step.held), "Of what is decoded, the last are held until the end."))
+    return (Expected("sent", len(step.sent), detokenizer_picture.stop_sentence(run, at), unit="characters"),
+            Expected("held", len(step.held), "Of what is decoded, the last are held until the end.",
+                     unit="characters"))
 
 
 def tell(run: Detokenized) -> Iterator[str]:

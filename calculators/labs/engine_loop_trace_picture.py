@@ -14,8 +14,8 @@ def expected(run: Placeholders, inputs: dict, at: int) -> tuple[Expected, ...]:
     step, before = run.steps[at], run.steps[at - 1]
     if before.ended:
         return ()
-    return tuple(Expected(name, getattr(step, field), f"{field} after “{step.event}”. {step.why}")
-                 for name, field in NAMES.items())
+    return tuple(Expected(name, getattr(step, field), f"{field} after “{step.event}”. {step.why}",
+                          unit=f"tokens {field}") for name, field in NAMES.items())
 
 
 def picture(shown: Shown) -> Picture:

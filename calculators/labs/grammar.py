@@ -84,7 +84,7 @@ def expected(result: Grammar, inputs: Mapping[str, Any], step: int) -> tuple[Exp
     forced = len(result.automaton.forced(now.mask.state))
     return (Expected("allowed", len(now.mask.allowed), grammar_picture.expected_why(result, now)),
             Expected("forced", forced, f"Without a choice from there: “{now.mask.forced}”." if forced else
-                     "There is a choice at once, or the end."))
+                     "There is a choice at once, or the end.", unit="bytes"))
 
 
 def states_summary(inputs: Mapping[str, Any]) -> str:

@@ -116,7 +116,7 @@ def tell_steps(run: lora_steps.Admissions) -> Iterator[str]:
 def expected(run: lora_steps.Admissions, inputs: Mapping[str, Any], at: int) -> tuple[Expected, ...]:
     """How many of each tenant run in the step."""
     step = run.steps[at]
-    return tuple(Expected(tenant, step.running[tenant], step.why[tenant]) for tenant in run.names)
+    return tuple(Expected(tenant, step.running[tenant], step.why[tenant], unit="requests") for tenant in run.names)
 
 
 TENANTS = View(

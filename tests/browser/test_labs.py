@@ -71,11 +71,11 @@ def test_a_bad_knob_says_so_and_the_last_good_picture_stays(page: Page) -> None:
 def test_the_next_step_is_said_before_it_is_seen(page: Page) -> None:
     page.goto("/labs/scheduler?step=7")
     for name, tokens in (("D", "1"), ("E", "1"), ("F", "thirty")):
-        page.get_by_label(f"tokens for {name} in step 8").fill(tokens)
+        page.get_by_label(f"{name} in step 8, in tokens").fill(tokens)
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing is shown yet")).to_be_visible()
     expect(page.locator("#lab-jump")).to_have_value("7")
-    page.get_by_label("tokens for F in step 8").fill("19")
+    page.get_by_label("F in step 8, in tokens").fill("19")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Step 8: 3 of 3 right.")).to_be_visible()
 
