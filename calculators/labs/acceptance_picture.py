@@ -60,7 +60,7 @@ def survival(window: Window, x: float, y: float, width: float) -> Iterator[Shape
     if not window.valid:
         yield Text(x, y + 36, "not a window", "limit-text")
         yield Text(x, y + 62, window.fault.partition(":")[0], "label")
-        yield Text(x, y + 82, f"{window.accepted:,} / {window.draft_tokens:,}", "label")
+        yield Text(x, y + 82, f"{window.accepted:,} / {window.draft_tokens:,}".replace("-", "−"), "label")
         yield Text(x, y + 102, f"= {window.raw_rate:.2%}: a number from garbage", "label")
         return
     yield Text(x, y + 36, f"{window.rate:.2%} of drafted, {window.mean_length:.3f} a step", "value")

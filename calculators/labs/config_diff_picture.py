@@ -144,7 +144,7 @@ def evidence(shown: Shown) -> Picture:
                                                                      runs, WIDE),
                  "three and more are no chance"),
             Part("What the pool explains", *both("Decode at the largest batch", ("decode where the pool binds",), pools,
-                                                 WIDE), f"{result.loss_percent:+.3g}%"),
+                                                 WIDE), f"{result.loss_percent:+.3g}%".replace("-", "−")),
         ),
         derivations=(Derivation("Said out loud", result.lines),), words=result.verdict,
         tables=(Table("By runs on each side", ("runs", "standard error, %", "the drop in errors"),

@@ -37,7 +37,8 @@ class Line:
             return "0"
         places = (4 if abs(self.value) >= 100 else 3) - 1 - floor(log10(abs(self.value)))
         text = f"{self.value:,.{max(places, 0)}f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        return text.replace("-", "−")
 
 
 def left_out(lines: tuple[Line, ...], said: float) -> str:

@@ -378,7 +378,7 @@ def lines_of(scene: Scene, store_tokens: int, waiting: int, lookup_ms: float, kv
     """The count, its blocks, what is left, and what asking and telling cost."""
     size, count = scene.block_size, scene.count
     blocks = blocks_of(count, size)
-    yield Line("the store has", f"{store_tokens:,} // {size} × {size}", whole_blocks(store_tokens, size), "tokens")
+    yield Line("the store has", f"⌊{store_tokens:,} / {size}⌋ × {size}", whole_blocks(store_tokens, size), "tokens")
     yield Line("to load", f"{scene.hit + count:,} − {scene.hit:,}", count, "tokens")
     yield Line("in blocks", f"{count:,} / {size}", blocks, "blocks")
     yield Line("left to compute", f"{scene.prompt:,} − {scene.hit + count:,}",

@@ -101,8 +101,8 @@ def solve(*, kv_lease_duration: int = 30, ends_by: str = DIES, ends_s: float = 2
 def lines_of(result: Lease) -> Iterator[Line]:
     """Beat, extension, the deadline, and what was held for how long."""
     lease, extension = result.lease_s, result.extension_s
-    yield Line("a heartbeat every", f"{lease} // 6", result.interval_s, "s")
-    yield Line("each is worth", f"{lease} × 2 // 3", extension, "s")
+    yield Line("a heartbeat every", f"⌊{lease} / 6⌋", result.interval_s, "s")
+    yield Line("each is worth", f"⌊{lease} × 2 / 3⌋", extension, "s")
     if result.end == READS and not result.expired:
         yield Line("P frees at", "D’s notification", result.frees_s, "s")
     elif result.beats:

@@ -131,6 +131,7 @@ def say(value: float, unit: str, digits: int = 3) -> str:
         decimals = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
         text = f"{value:,.{decimals}f}"
         text = text.rstrip("0").rstrip(".") if decimals else text
+    text = f"−{text[1:]}" if text.startswith("-") else text
     return f"{text}{unit}" if unit in ("", "%", "×") else f"{text} {unit}"
 
 

@@ -9,7 +9,7 @@ LINES = (Line("linear", "", 213.9, "ms"), Line("attention", "", 766.3, "ms"), Li
 
 @pytest.mark.parametrize(("value", "said"), [
     (213.924, "213.9"), (8551.06, "8,551"), (4.0504, "4.05"), (8.6144, "8.61"), (0, "0"), (0.000123456, "0.000123"),
-    (114_240, "114,240"), (-5.587, "-5.59"), (12, "12"), (300, "300"),
+    (114_240, "114,240"), (-5.587, "−5.59"), (12, "12"), (300, "300"),
 ])
 def test_a_value_is_said_in_three_or_four_figures(value: float, said: str):
     assert Line("", "", value).figure == said
