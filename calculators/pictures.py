@@ -7,6 +7,7 @@ A shape's `css` names its look (drillapp/static/css/pictures.css), a `pattern` a
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from math import hypot
 
 WIDE, MEASURE, NARROW = 1080, 720, 350
 WALL = 8  # height of the hatched strip on the forbidden side of a limit
@@ -122,6 +123,14 @@ def wall_beside(x: float, y1: float, y2: float, left: bool = False) -> Iterator[
     """A limit at x that forbids what lies right of it, or left of it."""
     yield Bar(x - WALL if left else x, y1, WALL, y2 - y1, "wall", pattern="wall")
     yield line(x, y1, x, y2, "s-limit")
+
+
+def wall_along(x1: float, y1: float, x2: float, y2: float) -> Iterator[Shape]:
+    """A limit from (x1, y1) up to (x2, y2) that forbids what lies above it."""
+    count = max(int(hypot(x2 - x1, y2 - y1) / 5), 1)
+    places = [(x1 + (x2 - x1) * n / count, y1 + (y2 - y1) * n / count) for n in range(1, count)]
+    yield Path("".join(f"M{x:.1f} {y:.1f}l-1.5 -{WALL}" for x, y in places), "wall-strokes")
+    yield line(x1, y1, x2, y2, "s-limit")
 
 
 def arrow(x1: float, x2: float, y: float) -> Path:

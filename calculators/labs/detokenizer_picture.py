@@ -188,8 +188,7 @@ def header(data: bytes, ends: list[int], grid: Grid, foot: float, narrow: bool) 
         if long:
             yield line(grid.x(place), TOP, grid.x(place), foot, "grid")
         if place < min(len(data), grid.first + grid.count):
-            yield Text(grid.x(place) + grid.column / 2, 31, f"{data[place]:02X}", "hex small" if narrow else "hex",
-                       "middle")
+            yield Text(grid.x(place) + grid.column / 2, 31, f"{data[place]:02X}", "hex", "middle")
 
 
 def byte_row(step: Step, letters: list[Glyph], ends: list[int], grid: Grid, y: float) -> Iterator[Shape]:
@@ -236,7 +235,8 @@ def characters_drawn(run: Detokenized, at: int, width: float, narrow: bool) -> D
         shapes += character_row(step, grid, y)
     if rows and rows[-1].stop:
         end = len(rows[-1].text)
-        shapes += wall_beside(grid.x(end), top - 10, foot)
+        shapes += wall_beside(grid.x(end), top - 10, top + 2)  # below it stand the characters themselves
+        shapes.append(line(grid.x(end), top + 2, grid.x(end), foot, "s-limit"))
         near = grid.x(end) - grid.left > 150
         shapes.append(Text(grid.x(end) + (-6 if near else 14), top - 18, f"the reply ends here, {end}", "limit-text",
                            "end" if near else "start"))

@@ -104,7 +104,7 @@ def exposed(shown: Shown) -> Picture:
     """Both steps to scale, and the same milliseconds over other kernels."""
     result, gpu = shown.result, shown.inputs["gpu_ms"]
     wide, narrow = (two_steps(result, gpu, width, small) for width, small in sides())
-    rows = tuple(Row(f"{row.kernel_ms:g} ms", (row.speed_up - 1,), (f"{row.speed_up:.2f}×",), row.present)
+    rows = tuple(Row(f"{row.kernel_ms:g} ms", (max(row.speed_up - 1, 0),), (f"{row.speed_up:.2f}×",), row.present)
                  for row in result.at_steps)
     return Picture(
         parts=(

@@ -224,13 +224,13 @@ def rulers(each: tuple[Ruler, ...], winner: str, width: float) -> Drawing:
 
 def thumbnail(result: Picked) -> Drawing:
     """The bars without words: the winner's in ink, the filtered ones empty behind their wall."""
-    scale = Scale(0, widest(result, None), 10, 214)
+    scale = Scale(0, widest(result, None), 2, 214)
     shapes: list[Shape] = []
     for place, pod in enumerate(result.pods):
         y = 2 + place * 12.4
         width = round(scale(pod.score) - scale.start, 2)
         if pod.reason:
-            shapes += [Bar(10, y + 0.5, width, 8, "never"), line(10, y - 1, 10, y + 10, "s-limit")]
+            shapes += [Bar(2, y + 0.5, width, 8, "never"), line(2, y - 1, 2, y + 10, "s-limit")]
         else:
-            shapes.append(Bar(10, y, width, 9, "present" if pod.name in result.winners else "other"))
+            shapes.append(Bar(2, y, width, 9, "present" if pod.name in result.winners else "other"))
     return Drawing(216, 64, result.finding, tuple(shapes))

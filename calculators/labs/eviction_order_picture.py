@@ -65,7 +65,7 @@ def chain(result: EvictionOrder, length: int, width: float) -> Drawing:
     """One prompt in four rows, each with where a lookup stops."""
     narrow = width == NARROW
     left, pitch = (2, 86) if narrow else (230, 74)
-    step = min((width - left - (6 if narrow else 260)) / length, 44)
+    step = min((width - left - (6 if narrow else 190)) / length, 80)
     shapes: list[Shape] = []
     for number, each in enumerate(result.orders):
         y = pitch * number + (24 if narrow else 22)

@@ -186,11 +186,11 @@ def one_block(step: Step, place: int, block: int, paper: Sheet, y: float, size: 
     if tokens == size and whole >= KEY_ROOM and not 0 < last < KEY_ROOM:
         key = step.probes[place].key
         if hit:
-            yield Bar(x + 1.5, y + 5, 57, BAR - 10, "plate-cached", key, "hex")
+            yield Bar(x + 1, y + 4, 58, BAR - 8, "plate-cached", key, "hex on-cached")
         else:
-            yield Bar(x + 1.5, y + 5, 57, BAR - 10, "s-running", key, "hex on-running")
+            yield Bar(x + 1, y + 4, 58, BAR - 8, "s-running", key, "hex on-running")
     if not hit and (whole >= COUNT_ROOM or tokens < size) and inside >= 9 * len(str(tokens)) + 4:
-        middle = x + (whole + 57) / 2 if tokens == size else x + inside / 2
+        middle = x + (whole + 59) / 2 if tokens == size else x + inside / 2
         yield Text(round(middle, 2), y + 19, str(tokens), "on-running", "middle")
 
 

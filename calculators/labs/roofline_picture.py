@@ -8,7 +8,7 @@ from calculators.log_paper import LogPaper, dot, log_paper
 from calculators.models.laptop import Laptop
 from calculators.models.roofline import Roofline
 from calculators.models.weight_formats import InFormat, WeightFormats
-from calculators.pictures import NARROW, WIDE, Drawing, Shape, Text, line, wall_above, wall_beside
+from calculators.pictures import NARROW, WIDE, Drawing, Shape, Text, line, wall_above, wall_along, wall_beside
 from calculators.ruled import figures
 
 LEAST, MOST = 0.5, 16_384  # FLOP/B on the paper
@@ -54,7 +54,7 @@ def roof(result: Roofline, said: float | None, bytes_per_weight: float, width: f
     shapes: list[Shape] = [*paper.grid(4 if narrow else 2, figures), *paper.foot(4 if narrow else 2, figures)]
     turn = min(max(peak / slope, LEAST), MOST)
     start = max(LEAST, lowest / slope)
-    shapes += [line(paper.x(start), paper.y(max(slope * start, lowest)), paper.x(turn), paper.y(peak), "s-limit"),
+    shapes += [*wall_along(paper.x(start), paper.y(max(slope * start, lowest)), paper.x(turn), paper.y(peak)),
                *wall_above(paper.x(turn), paper.across.end, paper.y(peak)),
                Text(paper.across.end, paper.y(peak) - 14, f"{peak:,.4g} TFLOP/s", "limit-text", "end"),
                Text(46, 14, "TFLOP/s", "axis")]
