@@ -17,6 +17,7 @@ from calculators.pictures import Drawing
 
 __all__ = ["Ask", "Expected", "Gist", "Group", "Lab", "Paste", "Preset", "Refusal", "Shown", "Switch", "View"]
 
+SPELLED = {"Lora": "LoRA", "Ngram": "N-gram"}  # a lab's heading where its slug does not spell it
 LONGEST_STEP = 9  # digits; more can't be a step and may not even be an int
 
 
@@ -265,7 +266,7 @@ class Lab:
     def heading(self) -> str:
         """The slug as words, for the margin: "Prefill interference", "GPU count"."""
         words = self.slug.replace("-", " ").capitalize()
-        return re.sub(r"\b(Cuda|Gpu|Kv|Epp|ep)\b", lambda found: found[0].upper(), words)
+        return re.sub(r"\b(Cuda|Gpu|Kv|Epp|ep)\b", lambda found: found[0].upper(), SPELLED.get(words, words))
 
     def view(self, name: str | None) -> View:
         """The view of that name; without one, or with an unknown one, the first."""
