@@ -188,3 +188,8 @@ def test_any_pods_are_picked_from_or_nobody_is_left(**values: object):
             middle[place] = (lead.start + lead.end) / 2
             best = max(total(pod.terms, middle) for pod in result.survivors)
             assert total(by_name[lead.leader].terms, middle) == pytest.approx(best, abs=1e-6)
+
+
+def test_the_lead_is_over_the_next_one_and_nobody_leads_alone():
+    assert solve().lead == pytest.approx(2.33 - 1.675)
+    assert solve(request=LORA).lead == 0

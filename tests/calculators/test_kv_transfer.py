@@ -244,3 +244,14 @@ def test_loaded_and_computed_tokens_add_up(prompt: int, hit: int, store: int, si
     whole = local + run.count == prompt  # then one token is computed again
     assert local + run.count + run.left_tokens == prompt + whole
     assert run.steps[-1].held_by["engine"].held == 0
+
+
+def test_the_last_beat_comes_before_the_crash_and_may_be_none() -> None:
+    assert kv_lease.solve(ends_s=22).last_beat_s == 20
+    assert kv_lease.solve(ends_s=1, arrives_s=2).last_beat_s is None
+
+
+def test_a_prompts_gigabytes_are_a_ranks_times_the_ranks() -> None:
+    split, pull = kv_transfer.solve(), nixl_pull.simulate()
+    assert (round(split.kv_gb, 3), round(split.pinned_gb, 1)) == (2.684, 13.9)
+    assert pull.rank_gb * pull.ranks[1] == pytest.approx(split.kv_gb)

@@ -39,6 +39,12 @@ def test_seven_ranks_lose_almost_three_gpu_seconds_to_one_chunk():
     assert result.users == 1_024
 
 
+def test_the_loaded_rank_computes_eight_times_as_long_as_the_others():
+    result = lockstep.solve()
+    assert (round(result.rank_ms, 1), round(result.others_ms, 1)) == (468.0, 58.4)
+    assert result.rank_tokens == 128 + 4_096
+
+
 def test_a_chunk_every_eighth_step_leaves_three_fifths_of_the_rate():
     result = lockstep.solve(every_steps=8)
     assert (round(result.mean_step_ms, 1), round(result.throughput_share, 2)) == (139.7, 0.60)
@@ -382,3 +388,15 @@ def test_every_prompt_token_is_waiting_or_prefilled(
     for step in run.steps:
         assert max(step.prefill) <= 1_024 - decodes
         assert step.release or not any(step.prefill)
+
+
+def test_an_interval_of_eight_doubles_the_rate_for_three_and_a_half_steps_of_wait():
+    run = aligned_prefills.simulate(prefill_schedule_interval=8)
+    assert (run.short_steps, round(run.wait_ms, 1), round(run.rate_gain, 2)) == (7, 291.8, 2.01)
+    off = aligned_prefills.simulate(prefill_schedule_interval=1)
+    assert (off.short_steps, off.wait_ms, off.rate_gain) == (0, 0, 1)
+
+
+def test_what_splitting_saves_is_what_it_does_not_add():
+    assert round(two_batches.solve().saved, 2) == 0.29
+    assert two_batches.solve(decodes=8).saved < 0
