@@ -105,3 +105,16 @@ def test_eight_gpus_keep_a_latent_eight_times():
     assert round(flops / 1_152, -1) == 240
     assert round(flops / 8 / 1_152) == 30
     assert 8 * 2 * (128 + 128) / (2 * 128 * 2) == 8  # eight query heads to one K and V of 128 values
+
+
+def test_windows_and_full_layers_take_seven_groups():
+    # By hand: 8,192 B a layer and token; ten layers a block of 1.25 MiB; 2,048 + 6 x 65 blocks at 32K; 16 x 64 in a row.
+    ran = runs_of("hybrid-cache")
+    windows = ran["windows"].result
+    assert windows.decode_gib == (2_048 + 6 * 65) * 1.25 / 1_024
+    assert windows.all_full_bytes == 62 * 8_192 * 32_768
+    assert (len(windows.groups), windows.hit_blocks, windows.padding_layers) == (7, 64, 8)
+    assert windows.window_prefill_blocks == -(-(1_023 + 2 * 8_192) // 16) + 1
+    sparse, dense = ran["sparse"].result, ran["dense"].result
+    assert (sparse.first_hit, sparse.second_hit, dense.first_hit) == (0, 4_096, 4_096)
+    assert ran["states"].result.block_size == 2 * 1_024 // 2 == 1_024
