@@ -108,7 +108,7 @@ def test_eight_gpus_keep_a_latent_eight_times():
 
 
 def test_windows_and_full_layers_take_seven_groups():
-    # By hand: 8,192 B a layer and token; ten layers a block of 1.25 MiB; 2,048 + 6 x 65 blocks at 32K; 16 x 64 in a row.
+    # By hand: 8,192 B a layer and token; ten layers a block of 1.25 MiB; 2,048 + 6 x 65 blocks at 32K; 64 in a row.
     ran = runs_of("hybrid-cache")
     windows = ran["windows"].result
     assert windows.decode_gib == (2_048 + 6 * 65) * 1.25 / 1_024
@@ -118,3 +118,16 @@ def test_windows_and_full_layers_take_seven_groups():
     sparse, dense = ran["sparse"].result, ran["dense"].result
     assert (sparse.first_hit, sparse.second_hit, dense.first_hit) == (0, 4_096, 4_096)
     assert ran["states"].result.block_size == 2 * 1_024 // 2 == 1_024
+
+
+def test_copies_of_a_prefix_fill_the_pool_at_300_salts():
+    # By hand: 450,560 / 1,500 copies; 1,500 x 26.1 us; (3 x 1 / 0.4176)^2 looks; the rates solve the fixed point.
+    ran = runs_of("shared-cache-privacy")
+    many = ran["many"].result
+    assert many.cliff_copies == 450_560 / 1_500
+    assert many.saved_when_hit_ms == pytest.approx(39.15)
+    touched = 10 * 500 * many.residence_s + 1_000 * 1_500 * many.prefix_hit
+    assert touched == pytest.approx(450_560)
+    assert ran["few"].result.token_hit_rate == pytest.approx(0.75, abs=1e-4)
+    assert ran["grouped"].result.copies == 50
+    assert ran["noisy"].result.probes_needed == pytest.approx(100 * ran["probe"].result.probes_needed, rel=0.02)
