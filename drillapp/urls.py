@@ -10,6 +10,7 @@ urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("admin/", admin.site.urls),
     path("labs/", include("calculators.urls")),
+    path("", include("questions.urls")),
     path("", include("flashcards.urls")),
 ]
 handler400 = "drillapp.views.bad_request"

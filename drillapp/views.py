@@ -36,6 +36,7 @@ def pages(signed_in: bool) -> dict[str, str]:
     found |= {reverse("calculators:lab_page", args=[lab.slug]): lab.title for lab in LABS.values()}
     if signed_in:
         own = {"review": "Review", "questions": "Questions", "numbers": "Numbers", "settings": "Settings"}
+        found |= {reverse("questions:search"): "Search", reverse("questions:glossary"): "Glossary"}
         return found | {reverse(f"flashcards:{name}"): title for name, title in own.items()}
     return found | {reverse("account_login"): "Sign in", reverse("account_reset_password"): "Set a new password"}
 

@@ -11,7 +11,7 @@ from django.urls import URLPattern, path, reverse
 
 from calculators.models.base import Refusal
 from calculators.models.quantity import say
-from questions import loading
+from questions import loading, search
 from questions.figures import BadFigure, worded
 from questions.forms import NoteForm, QuestionForm
 from questions.models import Note, Question
@@ -63,6 +63,7 @@ class BankAdmin(admin.ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Question | Note, form: ModelForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
+        search.refresh(obj)
         if form.initial.get("draft", True) and not obj.draft:
             self.message_user(request, f"“{obj}” is published: from now on it is drilled.")
 

@@ -1,6 +1,6 @@
 """Markdown to safe HTML: figures and source marks are cut out before and put back, escaped, after."""
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from itertools import pairwise
@@ -13,6 +13,7 @@ from markdown_it.token import Token
 
 from questions.figures import FIGURE, Ran, resolve, show
 
+Link = Callable[[str], str]  # safe HTML to safe HTML
 MARK = re.compile(r"\[\^(?P<id>[A-Za-z0-9_-]+)\]")
 LINES = re.compile(r"^[ ]*\[\[(?P<path>[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)*\.lines)\]\][ ]*$", re.MULTILINE)
 CUT = re.compile("\ue000([0-9]+)\ue001")  # private-use characters: Markdown leaves them alone
@@ -42,8 +43,11 @@ READER = MarkdownIt("commonmark", {"html": True}).enable("table")
 READER.validateLink = lambda url: True  # here every link is to be seen; unsafe() judges it
 
 
-def render(text: str, ran: Mapping[str, Ran], sources: Sequence[str] = (), inline: bool = False) -> str:
-    """Safe HTML of a text with its figures filled in; `sources` are the ids that a mark [^id] may name, in order.
+def render(
+    text: str, ran: Mapping[str, Ran], sources: Sequence[str] = (), inline: bool = False, link: Link | None = None
+) -> str:
+    """Safe HTML of a text with its figures filled in; `sources` are the ids that a mark [^id] may name, in order, and
+    `link` puts in further links, before the figures are there.
 
     Raises BadFigure.
     """
@@ -56,7 +60,8 @@ def render(text: str, ran: Mapping[str, Ran], sources: Sequence[str] = (), inlin
     text = text.replace("\ue000", "").replace("\ue001", "")
     text = FIGURE.sub(lambda found: keep(escape(show(found[0], ran))), text)
     text = MARK.sub(lambda found: keep(source_mark(found["id"], sources)), text)
-    return CUT.sub(lambda found: cut[int(found[1])], safe_html(text, inline)).strip()
+    html = safe_html(text, inline)
+    return CUT.sub(lambda found: cut[int(found[1])], link(html) if link else html).strip()
 
 
 @lru_cache(maxsize=8192)
@@ -73,17 +78,19 @@ def source_mark(name: str, sources: Sequence[str]) -> str:
     return f'<sup><a class="source-mark" href="#source-{escape(name)}">{sources.index(name) + 1}</a></sup>'
 
 
-def parts(text: str, ran: Mapping[str, Ran], sources: Sequence[str] = ()) -> list[str | tuple[Any, ...]]:
+def parts(
+    text: str, ran: Mapping[str, Ran], sources: Sequence[str] = (), link: Link | None = None
+) -> list[str | tuple[Any, ...]]:
     """A derivation in pieces: HTML, and the lines of a run where `[[run.lines]]` stands alone in a paragraph."""
     pieces: list[str | tuple[Any, ...]] = []
     at = 0
     for found in LINES.finditer(text):
         if before := text[at:found.start()].strip():
-            pieces.append(render(before, ran, sources))
+            pieces.append(render(before, ran, sources, link=link))
         pieces.append(tuple(resolve(found["path"], ran)))
         at = found.end()
     if after := text[at:].strip():
-        pieces.append(render(after, ran, sources))
+        pieces.append(render(after, ran, sources, link=link))
     return pieces
 
 

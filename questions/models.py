@@ -91,3 +91,48 @@ class Note(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+
+class SearchDocument(models.Model):
+    """What the search finds: a question, a lab, a flag, a number card or a term, with the words it is found by.
+
+    It is made anew from what it stands for by search.rebuild(), and holds nothing of its own.
+    """
+
+    class Kind(models.TextChoices):
+        QUESTION = "questions"
+        LAB = "labs"
+        FLAG = "flags"
+        NUMBER = "numbers"
+        TERM = "terms"
+
+    kind = models.CharField(max_length=9, choices=Kind)
+    slug = models.CharField(max_length=100)
+    title = models.CharField(max_length=200)
+    line = models.TextField(blank=True)  # what a hit shows beside the title: nothing that is answered
+    about = models.CharField(max_length=100, blank=True)  # "diagnose, sizing"
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, null=True, related_name="+")
+    note = models.ForeignKey(Note, on_delete=models.CASCADE, null=True, related_name="+")
+    words = models.TextField()  # every stem once, with spaces between: what the database's full text is made of
+    counts = models.JSONField(default=dict)  # {stem: how often in each of words.FIELDS}
+    lengths = models.JSONField(default=list)  # stems in each of them
+    phrases = models.JSONField(default=list)  # that ask for it, each as its stems
+    terms = models.JSONField(default=list)  # the glossary's terms that a question names
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "slug"], name="one_document_each")]
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.slug}"
+
+
+class SearchWord(models.Model):
+    """A word that the search knows, as it is written, and how many documents hold it: what a slip is read as."""
+
+    word = models.CharField(max_length=60, unique=True)
+    stem = models.CharField(max_length=60, db_index=True)
+    count = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return self.word

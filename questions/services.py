@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from django import forms
+from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
 from calculators.labs import LABS
@@ -15,6 +16,7 @@ from calculators.models.quantity import converted
 from questions import grading, markup
 from questions.content import ARRAYS, QuestionFile, digest
 from questions.figures import BadFigure, Ran, resolve
+from questions.glossary import Linked
 from questions.grading import Judgement
 from questions.models import Note, Question
 from questions.notes import NoteFile, shown_value
@@ -148,8 +150,8 @@ def posed_with(question: Question, drawn: dict[str, dict[str, Any]], ran: Mappin
     """The question with these runs' figures in its texts."""
     ids = [source["id"] for source in question.sources]
 
-    def block(text: str) -> SafeString:
-        return mark_safe(markup.render(text, ran, ids))
+    def block(text: str, link: markup.Link | None = None) -> SafeString:
+        return mark_safe(markup.render(text, ran, ids, link=link))
 
     def inline(text: str) -> SafeString:
         return mark_safe(markup.render(text, ran, ids, inline=True))
@@ -163,21 +165,22 @@ def posed_with(question: Question, drawn: dict[str, dict[str, Any]], ran: Mappin
 
     scenario, given, asked = split_ask(question.ask)
     checked = ran.get(question.checked.get("figure", "").partition(".")[0])
+    linked = Linked(reverse("questions:glossary"))  # in the order of the page: a term is linked where it comes first
     return Posed(
         question=question,
         values=drawn,
         digest=digest(document_of(question)),
-        ask_html=block(question.ask),
-        scenario_html=block(scenario),
-        given_html=block(given),
+        ask_html=block(question.ask, Linked(linked.address)),  # stands in place of the next two, never beside them
+        scenario_html=block(scenario, linked),
+        given_html=block(given, linked),
         asked_html=inline(asked),
-        said_aloud_html=block(question.said_aloud),
+        said_aloud_html=block(question.said_aloud, linked),
         derivation=tuple(
             mark_safe(piece) if isinstance(piece, str) else piece
-            for piece in markup.parts(question.derivation, ran, ids)
+            for piece in markup.parts(question.derivation, ran, ids, linked)
         ),
-        catch_html=block(question.catch),
-        measure_html=block(question.measure),
+        catch_html=block(question.catch, linked),
+        measure_html=block(question.measure, linked),
         rubric=[{**point, "html": point["text"]} for point in entries("rubric")],
         hints=[hint["text"] for hint in entries("hints")],
         traps=entries("traps"),

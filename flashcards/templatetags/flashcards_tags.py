@@ -5,8 +5,12 @@ from typing import Any
 from django import template
 from django.template import RequestContext
 from django.urls import reverse
+from django.utils import timezone
 
+from accounts.models import User
 from flashcards import predictions
+from flashcards.hits import next_words
+from questions.search import Hit
 
 register = template.Library()
 
@@ -49,6 +53,12 @@ def day_words(day: date, today: date) -> str:
 def thousands(number: int) -> str:
     """A whole number with its thousands apart: "2,045"."""
     return f"{number:,}"
+
+
+@register.simple_tag
+def with_next(user: User, hits: list[Hit]) -> list[tuple[Hit, str]]:
+    """The hits of a search, each with when it is asked next."""
+    return list(zip(hits, next_words(user, hits, timezone.now()), strict=True))
 
 
 @register.inclusion_tag("flashcards/_predict.html", takes_context=True)

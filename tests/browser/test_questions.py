@@ -48,7 +48,7 @@ def test_filter_open_commit_check_grade_undo(visit: Visit, learner: User, check_
     assert len(titles(page)) == Question.objects.filter(kind="trace").count() < everything
     assert page.url.endswith("/questions/?kind=trace")
     settled(page)
-    page.keyboard.press("/")
+    page.keyboard.press("f")
     page.keyboard.type("token-budget")
     expect(page.locator(".question-list th[scope=row]")).to_have_count(1)
     expect(page.locator("#find")).to_be_focused()

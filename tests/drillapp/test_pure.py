@@ -10,7 +10,7 @@ PURE = [
     *sorted((ROOT / "calculators" / "models").glob("*.py")),
     ROOT / "calculators" / "pictures.py",
     *(ROOT / "questions" / f"{name}.py" for name in ("checking", "content", "figures", "grading", "markup", "runs")),
-    *(ROOT / "questions" / f"{name}.py" for name in ("notes", "standing")),
+    *(ROOT / "questions" / f"{name}.py" for name in ("glossary", "notes", "standing", "words")),
     ROOT / "flashcards" / "memory.py",
     ROOT / "flashcards" / "study_day.py",
     ROOT / "flashcards" / "spread.py",

@@ -219,7 +219,8 @@ def test_the_same_number_waits_in_the_review_and_on_the_page(as_ada: Client, siz
 def test_after_the_commit_all_of_the_answer_is_there(as_ada: Client, trace: Card):
     page = html.unescape(commit_map(as_ada, trace))
     assert "6 of 6 right" in page
-    assert "The scheduler has no prefill phase." in page
+    assert "The scheduler has no prefill phase." in re.sub(r"</?a\b[^>]*>", "", page)
+    assert page.count('href="/glossary/#scheduler"') == 1  # a term is linked where it comes first
     for heading in ("tick what you said", "traps", "then they ask", "sources", "ask next", "your history"):
         assert f">{heading}</h2>" in page
     assert "says running before waiting" in page  # an anchor

@@ -4,7 +4,7 @@ from collections import Counter
 
 from django.core.management.base import BaseCommand, CommandError
 
-from questions import loading
+from questions import loading, search
 from questions.content import Act
 
 MOST_NAMED = 10
@@ -30,6 +30,7 @@ class Command(BaseCommand):
         if unknown := set(options["take_file"]) - files.documents.keys():
             raise CommandError(f"No file of the bank is named {', '.join(sorted(unknown))}.")
         acts = loading.load_bank(files, options["take_file"])
+        search.rebuild()
         counted = Counter(acts.values())
         for slug, act in acts.items():
             if act is Act.KEEP_EDIT:

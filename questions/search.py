@@ -1,0 +1,381 @@
+"""Search: one table of what can be found, kept in step with bank, labs, flags and glossary, and asked in one place.
+
+The database's full text (FTS5 in SQLite, a tsvector in PostgreSQL) says which documents hold a word; how well each
+answers is counted here, so that both databases give the same hits in the same order.
+"""
+import json
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+
+from django.db import connection, transaction
+from django.db.models import Count, Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Length
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+
+from accounts.models import User
+from calculators.labs import LABS
+from calculators.labs.base import Lab
+from calculators.models.base import Refusal
+from calculators.models.serve_flags import FLAGS, Flag
+from calculators.models.serve_values import written
+from calculators.models.serve_words import MEANINGS
+from questions import access, glossary, markup, words
+from questions.content import TEXTS
+from questions.figures import FIGURE, BadFigure, show
+from questions.models import Note, Question, SearchDocument, SearchWord
+from questions.runs import play
+from questions.services import run_kept, split_ask
+from questions.words import Bag, Term
+
+FILE = Path(__file__).resolve().parent / "bank" / "search.toml"
+Kind = SearchDocument.Kind
+SHOWN = {Kind.QUESTION: 5, Kind.LAB: 3, Kind.FLAG: 3, Kind.NUMBER: 2, Kind.TERM: 2}  # hits of each kind at first
+MOST_TEXT = 100
+FAINT = 0.35  # of the best hit's score: what answers less than that is no hit
+HOLDING = {
+    "sqlite": "SELECT rowid FROM questions_searchtext WHERE questions_searchtext MATCH %s",
+    "postgresql": "SELECT id FROM questions_searchdocument"
+                  " WHERE array_to_tsvector(string_to_array(words, ' ')) @@ %s::tsquery",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What candidates call things: groups of phrases that say one thing, and phrases by the question they ask for."""
+
+    synonyms: tuple[tuple[str, ...], ...] = ()
+    asked_as: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=1)
+def field_words() -> Words:
+    """The words of bank/search.toml."""
+    return read_words(FILE)
+
+
+def read_words(path: Path = FILE) -> Words:
+    """The words of a file. Raises ValueError with a sentence when it can't be read as such."""
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    if unknown := document.keys() - {"synonyms", "asked_as"}:
+        raise ValueError(f"There is no such key: {', '.join(sorted(unknown))}.")
+    groups = tuple(tuple(group) for group in document.get("synonyms", ()))
+    if any(len(group) < 2 for group in groups):
+        raise ValueError("A group of synonyms has two phrases or more.")
+    return Words(groups, {slug: tuple(phrases) for slug, phrases in document.get("asked_as", {}).items()})
+
+
+# What can be found
+
+
+def documents() -> Iterator[SearchDocument]:
+    """Everything that can be found, as it stands now; not yet stored."""
+    for question in Question.objects.select_related("topic"):
+        yield of_question(question)
+    for note in Note.objects.select_related("topic"):
+        yield of_note(note)
+    yield from map(of_lab, LABS.values())
+    yield from map(of_flag, FLAGS)
+    yield from map(of_term, glossary.terms().values())
+
+
+def document(
+    kind: Kind, slug: str, title: str, texts: dict[str, str], asked_as: Iterable[str] = (), **more: object
+) -> SearchDocument:
+    """A document found by `texts`, those of words.FIELDS, and by whole phrases that ask for it."""
+    laid = tuple(texts.get(name, "") for name in words.FIELDS)
+    counts, lengths = words.counted(laid)
+    more["phrases"] = [words.stems_of(phrase) for phrase in (title, *asked_as)]
+    said = repr((title, laid, sorted((name, str(value)) for name, value in more.items())))
+    return SearchDocument(
+        kind=kind, slug=slug, title=title, words=" ".join(sorted(counts)), counts=counts, lengths=lengths,
+        digest=sha256(said.encode()).hexdigest(), **more,
+    )
+
+
+def of_question(question: Question) -> SearchDocument:
+    """A question: found by all it says, shown by its title and what it asks."""
+    arrays = ("rubric", "hints", "traps", "follow_ups", "options", "sources")
+    entries = [entry for name in arrays for entry in getattr(question, name)]
+    answer = [getattr(question, name) for name in TEXTS if name != "ask"]
+    inside = [text for entry in entries for key, text in entry.items() if isinstance(text, str) and key != "id"]
+    labs = [run["lab"] for run in question.runs.values()]
+    asked_as = field_words().asked_as.get(question.slug, ())
+    bare = {name: FIGURE.sub(" ", markup.MARK.sub("", getattr(question, name))) for name in TEXTS}
+    return document(
+        Kind.QUESTION, question.slug, question.title,
+        {
+            "title": f"{question.title} {question.slug}",
+            "asked_as": " ".join(asked_as),
+            "ask": f"{bare['ask']} {' '.join(labs)}",
+            "text": FIGURE.sub(" ", " ".join([*answer, *inside])),
+        },
+        asked_as, line=asked_line(question), about=f"{question.kind}, {question.topic.slug}", question=question,
+        terms=sorted(set().union(*(glossary.named_in(markup.safe_html(text, False)) for text in bare.values()))),
+    )
+
+
+def asked_line(question: Question) -> str:
+    """What a question asks in plain words, with the figures of its file."""
+    _, _, asked = split_ask(question.ask)
+    if FIGURE.search(asked):
+        try:
+            ran = play(question.runs, {}, run_kept)
+            asked = FIGURE.sub(lambda found: show(found[0], ran), asked)
+        except (Refusal, BadFigure):
+            asked = FIGURE.sub("…", asked)
+    return re.sub(r"[*`_]{1,2}(\S(?:.*?\S)?)[*`_]{1,2}", r"\1", markup.MARK.sub("", " ".join(asked.split())))
+
+
+def of_note(note: Note) -> SearchDocument:
+    """A number card: found and shown by what it asks. Its value is said on the card alone."""
+    ask = re.sub(r"`(.*?)`", r"\1", note.ask)
+    return document(
+        Kind.NUMBER, note.slug, ask, {"title": ask, "ask": f"{note.cue} {note.calc.get('lab', '')}"},
+        line="said on the card, not here", about=note.topic.slug, note=note,
+    )
+
+
+def of_lab(lab: Lab) -> SearchDocument:
+    """A lab: its name, its line, and what its views can be set to."""
+    fields = [(name, field) for view in lab.views for name, field in view.form.base_fields.items()]
+    knobs = [f"{name} {field.label or ''} {field.help_text or ''}" for name, field in fields]
+    presets = [preset.name for view in lab.views for preset in view.presets]
+    return document(
+        Kind.LAB, lab.slug, lab.slug,
+        {"title": f"{lab.slug} {lab.title}", "ask": f"{lab.line} {' '.join(presets)}", "text": " ".join(knobs)},
+        line=lab.line, about=lab.topic,
+    )
+
+
+def of_flag(flag: Flag) -> SearchDocument:
+    """A flag of `vllm serve`: its names, what it means where we say so, and its default."""
+    meaning = MEANINGS.get(flag.dest, "")
+    default = "" if flag.default is None or flag.default == "" else f"{written(flag.default)} by default"
+    line = ", ".join(part for part in (meaning, default) if part) or f"set in {flag.section}"
+    choices = " ".join(str(choice) for choice in flag.choices)
+    return document(
+        Kind.FLAG, flag.name.removeprefix("--"), flag.name,
+        {"title": " ".join(flag.names), "ask": f"{meaning} default flag", "text": f"{flag.section} {choices}"},
+        line=line, about="serve-command",
+    )
+
+
+def of_term(term: glossary.Term) -> SearchDocument:
+    """A term of the glossary, shown by its first sentence."""
+    return document(
+        Kind.TERM, term.slug, term.name, {"title": " ".join(term.names), "ask": term.text},
+        line=re.sub(r"`(.*?)`", r"\1", term.first),
+    )
+
+
+@transaction.atomic
+def rebuild() -> int:
+    """Bring the table in step with what can be found; returns how many documents had changed."""
+    now = {(one.kind, one.slug): one for one in documents()}
+    held = {(kind, slug): (pk, digest)
+            for pk, kind, slug, digest in SearchDocument.objects.values_list("pk", "kind", "slug", "digest")}
+    changed = [one for key, one in now.items() if held.get(key, (0, ""))[1] != one.digest]
+    gone = [pk for key, (pk, _) in held.items() if key not in now]
+    if changed or gone:
+        SearchDocument.objects.filter(pk__in=gone).delete()
+        SearchWord.objects.all().delete()
+        store(changed)
+        learn_words(now.values())
+    return len(changed) + len(gone)
+
+
+@transaction.atomic
+def refresh(row: Question | Note) -> None:
+    """Bring the document of one question or number card in step with it."""
+    one = of_note(row) if isinstance(row, Note) else of_question(row)
+    store([one])
+    learn_words([one])
+
+
+def store(changed: list[SearchDocument]) -> None:
+    """Write these documents over those of their kind and slug."""
+    parts = [one.name for one in SearchDocument._meta.fields if one.name not in ("id", "kind", "slug")]
+    SearchDocument.objects.bulk_create(
+        changed, update_conflicts=True, unique_fields=["kind", "slug"], update_fields=parts, batch_size=100)
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            slugs = json.dumps([one.slug for one in changed])
+            cursor.execute("INSERT OR REPLACE INTO questions_searchtext (rowid, words) SELECT id, words"
+                           " FROM questions_searchdocument WHERE slug IN (SELECT value FROM json_each(%s))", [slugs])
+            cursor.execute("DELETE FROM questions_searchtext WHERE rowid NOT IN"
+                           " (SELECT id FROM questions_searchdocument)")
+
+
+def learn_words(found: Iterable[SearchDocument]) -> None:
+    """Add the words that a slip may be read as: those of what anybody may find, and of what things are called."""
+    counts: Counter[str] = Counter()
+    for one in found:
+        if one.question and (one.question.draft or one.question.retired) or one.note and one.note.owner_id:
+            continue
+        texts = [one.title, one.slug, one.line]
+        if one.question:
+            texts += [getattr(one.question, name) for name in TEXTS]
+            texts += field_words().asked_as.get(one.slug, ())
+        counts.update({word for text in texts for word in words.words_of(FIGURE.sub(" ", text)) if len(word) <= 60})
+    phrases = " ".join(phrase for group in field_words().synonyms for phrase in group)
+    counts.update(set(words.words_of(phrases)))
+    SearchWord.objects.bulk_create(
+        [SearchWord(word=word, stem=words.stem(word), count=count) for word, count in counts.items()],
+        ignore_conflicts=True, batch_size=300)
+
+
+# Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document found, with the words that were looked for to be marked in it."""
+
+    document: SearchDocument
+    stems: frozenset[str]
+
+    @property
+    def title(self) -> SafeString:
+        return marked(self.document.title, self.stems)
+
+    @property
+    def line(self) -> SafeString:
+        return marked(self.document.line, self.stems)
+
+    @property
+    def address(self) -> str:
+        return address_of(self.document)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The hits of one kind, those shown and how many there are."""
+
+    kind: str
+    hits: list[Hit]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search came to. `read_as` is the text as it was understood, empty where that is as typed."""
+
+    text: str
+    groups: list[Group]
+    read_as: str = ""
+    of: str = ""
+
+    @property
+    def shown(self) -> int:
+        return sum(len(group.hits) for group in self.groups)
+
+    @property
+    def total(self) -> int:
+        return sum(group.total for group in self.groups)
+
+    @property
+    def questions(self) -> list[str]:
+        """The slugs of the questions found, the best first."""
+        return [hit.document.slug for group in self.groups if group.kind == Kind.QUESTION for hit in group.hits]
+
+
+def find(user: User, text: str, of: str = "") -> Found:
+    """What a person finds by a text, the best of each kind; with `of` all of that kind.
+
+    Drafts, what is retired and what is kept from this person are not found.
+    """
+    text = " ".join(text.replace("\0", "").split())[:MOST_TEXT]
+    of = of if of in Kind.values else ""
+    typed = words.words_of(text)
+    if not typed:
+        return Found(text, [], of=of)
+    slips, begun = meant_by(typed)
+    terms = words.terms_of(text, field_words().synonyms, slips | begun)
+    stems = frozenset(stem for term in terms for stem in term.weights)
+    by_kind: dict[str, list[SearchDocument]] = defaultdict(list)
+    for one in visible(user).filter(pk__in=holding(stems)).defer("words", "terms", "digest"):
+        by_kind[one.kind].append(one)
+    totals = dict(SearchDocument.objects.values_list("kind").annotate(Count("pk")))
+    marked_stems = frozenset(term.typed for term in terms)
+    groups = []
+    for kind in [of] if of else Kind.values:
+        ranked = best(terms, by_kind[kind], totals.get(kind, 0))
+        if ranked:
+            shown = ranked if of else ranked[:SHOWN[Kind(kind)]]
+            groups.append(Group(kind, [Hit(one, marked_stems) for one in shown], len(ranked)))
+    read_as = " ".join(slips.get(word, word) for word in typed) if slips else ""
+    return Found(text, groups, read_as, of)
+
+
+def visible(user: User) -> QuerySet[SearchDocument]:
+    """What this person may find."""
+    open_to_all = Q(question=None, note=None)
+    return SearchDocument.objects.filter(
+        open_to_all | Q(question__in=access.published()) | Q(note__in=access.notes_for(user)))
+
+
+def holding(stems: Iterable[str]) -> RawSQL:
+    """The keys of the documents that hold at least one of the stems, by the database's full text."""
+    if connection.vendor == "postgresql":
+        query = " | ".join(f"'{stem}'" for stem in sorted(stems))
+    else:
+        query = " OR ".join(f'"{stem}"' for stem in sorted(stems))
+    return RawSQL(HOLDING[connection.vendor], [query])  # a stem holds letters and digits alone
+
+
+def best(terms: list[Term], found: list[SearchDocument], total: int) -> list[SearchDocument]:
+    """The documents that answer well enough, the best first."""
+    scored = words.scores(terms, [Bag(one.counts, one.lengths, one.phrases) for one in found], total)
+    ranked = sorted(zip(scored, found, strict=True), key=lambda pair: (-pair[0], pair[1].pk))
+    return [one for score, one in ranked if score >= FAINT * ranked[0][0]]
+
+
+def meant_by(typed: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What the unknown words of a text were read as: slips, and the word that the last one begins."""
+    stems = {word: words.stem(word) for word in typed if word not in words.STOPS}
+    known = set(SearchWord.objects.filter(stem__in=set(stems.values())).values_list("stem", flat=True))
+    slips, begun = {}, {}
+    for word in (word for word, stem in stems.items() if stem not in known):
+        if word == typed[-1] and len(word) > 1:
+            longer = SearchWord.objects.filter(word__startswith=word).order_by("-count", "word").first()
+            if longer:
+                begun[word] = longer.word
+                continue
+        near = SearchWord.objects.annotate(size=Length("word")).filter(size__range=(len(word) - 2, len(word) + 2))
+        if meant := words.nearest(word, dict(near.values_list("word", "count"))):
+            slips[word] = meant
+    return slips, begun
+
+
+def marked(text: str, stems: frozenset[str]) -> SafeString:
+    """The text as safe HTML with the words looked for in bold."""
+    def mark(found: re.Match[str]) -> str:
+        hit = any(words.stem(word) in stems for word in words.words_of(found[0]))
+        return f"<b>{escape(found[0])}</b>" if hit else escape(found[0])
+
+    return mark_safe("".join(
+        mark(found) if found["word"] else escape(found[0])
+        for found in re.finditer(rf"(?P<word>{words.WORD.pattern})|\W|_", text)
+    ))
+
+
+def address_of(one: SearchDocument) -> str:
+    """Where a document is to be read."""
+    if one.kind == Kind.QUESTION:
+        return reverse("flashcards:question", args=[one.slug])
+    if one.kind == Kind.NUMBER:
+        return f"{reverse('flashcards:numbers')}?topic={one.about}#number-{one.slug}"
+    if one.kind == Kind.TERM:
+        return f"{reverse('questions:glossary')}#{one.slug}"
+    if one.kind == Kind.LAB:
+        return reverse("calculators:lab_page", args=[one.slug])
+    return reverse("calculators:lab_page", args=["serve-command"])
