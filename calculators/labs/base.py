@@ -18,6 +18,7 @@ from calculators.pictures import Drawing
 __all__ = ["Ask", "Expected", "Gist", "Group", "Lab", "Paste", "Preset", "Refusal", "Shown", "Switch", "View"]
 
 SPELLED = {"Lora": "LoRA", "Ngram": "N-gram"}  # a lab's heading where its slug does not spell it
+LEAST_NUMBER = 1e-12  # no knob is set that finely
 LONGEST_STEP = 9  # digits; more can't be a step and may not even be an int
 
 
@@ -194,7 +195,7 @@ class View:
         """The cleaned inputs and the model's result; on a fault None, with its sentence in the form's errors."""
         if not form.is_valid():
             return None
-        inputs = {name: form.cleaned_data[name] for name in form.fields}
+        inputs = {name: next_to_zero(form.cleaned_data[name]) for name in form.fields}
         try:
             return inputs, self.solve(**inputs)
         except Refusal as refusal:
@@ -311,6 +312,11 @@ def faults(form: forms.Form) -> dict[str, str]:
 def told(sentences: Mapping[str, str]) -> list[str]:
     """Faults by field as lines, each under its field's name."""
     return [sentence if name == "all" else f"{name}: {sentence}" for name, sentence in sentences.items()]
+
+
+def next_to_zero(value: Any) -> Any:
+    """0 for a number so small that only its quotients would show, as infinities; any other value as it is."""
+    return 0.0 if isinstance(value, float) and abs(value) < LEAST_NUMBER else value
 
 
 def step_within(text: str | None, last: int) -> int:

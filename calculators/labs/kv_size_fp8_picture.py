@@ -4,8 +4,7 @@ from calculators.labs.kv_size_parts import Part, Picture, Row, Swatch, Table, bo
 from calculators.models.fp8_kv import SmallerKv
 from calculators.models.kv_token import binary
 from calculators.pictures import Bar, Drawing, Scale, Shape, Text, line, thousands
-
-ROUND = (1, 2, 5)
+from calculators.ruled import round_unit
 
 
 def picture(shown: Shown) -> Picture:
@@ -49,8 +48,7 @@ def steps(result: SmallerKv, said: float | None, width: float, narrow: bool) -> 
     doubled = result.doubled_itl_ms
     longest = max(result.before.itl_ms, doubled, min(said or 0, 3 * result.before.itl_ms))
     scale = Scale(0, longest * 1.08, left, width - (60 if narrow else 90))
-    step = next(n * 10.0**power for power in range(-2, 6) for n in ROUND
-                if longest / (n * 10.0**power) <= (6 if narrow else 16))
+    step = round_unit(longest, 6 if narrow else 16)
     rows = [(form.name, (form.products_ms, form.kv_ms, form.cpu_ms), form.present)
             for form in result.formats]
     kv = 2 * after.kv_ms

@@ -13,10 +13,11 @@ def walls(drawing: Drawing) -> int:
 
 
 def assert_within(drawing: Drawing, width: float) -> None:
-    """Every shape lies inside the drawing; a wall at the edge may stand out by its hatch."""
+    """Every shape lies inside the drawing; a wall at an edge may stand out by its hatch."""
     for shape in drawing.shapes:
         if isinstance(shape, Bar):
-            assert shape.w >= 0 and shape.x >= -1 and shape.x + shape.w <= width + 9, shape
+            least = -9 if shape.pattern == "wall" else -1
+            assert shape.w >= 0 and shape.x >= least and shape.x + shape.w <= width + 9, shape
             assert shape.y >= 0 and shape.y + shape.h <= drawing.height, shape
         elif isinstance(shape, Text):
             assert -1 <= shape.x <= width + 1 and 0 <= shape.y <= drawing.height, shape
