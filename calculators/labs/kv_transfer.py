@@ -169,16 +169,28 @@ class LeaseForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The calls so far, the parts below them, the heading of the sums, and all in tables."""
+    """The calls so far, the parts below them, the heading of the sums, all in tables, and first of all the story."""
 
     calls: rows.CallPicture
     parts: tuple[Part, ...]
     heading: str
     tables: tuple[Table, ...]
+    story: str
 
 
 BEATS_END = {nixl_pull.HANDSHAKE: "refused", nixl_pull.READ_FAILS: "the read fails", nixl_pull.STALL: "D stands still"}
 OUTSIDE = Table("Calls outside a request’s life", ("call", "half", "when"), connector_sides.OUTSIDE)
+
+NIXL_STORY = (
+    "P, the prefill instance, computes the prompt’s KV and keeps its blocks under a lease. The router then sends the "
+    "request to D, the decode instance. D’s workers read the blocks out of P’s memory while D’s other requests go on; "
+    "D says so, P frees the blocks, and D decodes."
+)
+SIDES_STORY = (
+    "A connector brings KV from outside, a store or another engine, and has two halves. The scheduler’s half decides "
+    "which tokens are loaded instead of computed, before a block is taken; the workers’ half copies around the forward "
+    "pass. A step’s metadata goes down from the first to the second, what was done comes back with the outputs."
+)
 
 
 def nixl_picture(shown: Shown) -> Picture:
@@ -191,13 +203,14 @@ def nixl_picture(shown: Shown) -> Picture:
         parts.append(drawn.lease_part(result.lease, BEATS_END.get(shown.inputs["fault"], "D dies")))
     calls = rows.calls(shown, rows.TWO_WIDE, rows.TWO_NARROW, WORDS)
     return Picture(calls, tuple(parts) if shown.step == shown.last_step else (), "What it comes to",
-                   (calls.table,))
+                   (calls.table,), "" if shown.step else NIXL_STORY)
 
 
 def sides_picture(shown: Shown) -> Picture:
     """The calls of one engine's two halves."""
     calls = rows.calls(shown, rows.ONE_WIDE, rows.ONE_NARROW, HALVES)
-    return Picture(calls, (), "What is loaded, and what asking costs", (calls.table, OUTSIDE))
+    return Picture(calls, (), "What is loaded, and what asking costs", (calls.table, OUTSIDE),
+                   "" if shown.step else SIDES_STORY)
 
 
 def nixl_expected(result: nixl_pull.NixlPull, inputs: Mapping[str, Any], at: int) -> tuple[Expected, ...]:
