@@ -57,7 +57,7 @@ class QuestionDesk(Desk):
         if check.kind == "map":
             count = len(check.requests)
             return f"How sure are you that all {SMALL_NUMBERS[count] if count <= 10 else count} are right?"
-        return f"How sure are you that this is {f'within {check.tolerance:.0%}' if check.tolerance else 'right'}?"
+        return f"How sure are you that this is {f'within {grading.percent(check.tolerance)}' if check.tolerance else 'right'}?"
 
     @property
     def title(self) -> str:
@@ -100,7 +100,7 @@ class QuestionDesk(Desk):
 
     @property
     def tolerance_words(self) -> str:
-        return f"{self.posed.check.tolerance:.0%}"
+        return grading.percent(self.posed.check.tolerance)
 
     # The map
 

@@ -11,7 +11,7 @@ from django.urls import URLPattern, path, reverse
 
 from calculators.models.base import Refusal
 from calculators.models.quantity import say
-from questions import loading, search
+from questions import grading, loading, search
 from questions.figures import BadFigure, worded
 from questions.forms import NoteForm, QuestionForm
 from questions.models import Note, Question
@@ -160,5 +160,5 @@ def reading(posed: Posed | None) -> dict[str, Any]:
     }
     if check := posed.check:
         answer = worded(check.expected, "", "") if check.kind == "map" else say(check.expected, check.unit)
-        shown |= {"expected": answer, "tolerance": f"{check.tolerance:.0%}"}
+        shown |= {"expected": answer, "tolerance": grading.percent(check.tolerance)}
     return shown

@@ -152,6 +152,11 @@ def suggest_grade(
     return min(by_points, by_number), ", ".join(reason)
 
 
+def percent(tolerance: float) -> str:
+    """A tolerance as it is said: "25%", "0.2%"."""
+    return f"{100 * tolerance:.3g}%"
+
+
 def words_of(judgement: Judgement, tolerance: float) -> str:
     """How the number or the map did, in a few words."""
     if judgement.entries:
@@ -159,4 +164,4 @@ def words_of(judgement: Judgement, tolerance: float) -> str:
         return f"{right} of {len(judgement.entries)} entries right"
     if not tolerance:
         return "number exact" if judgement.within else "number not exact"
-    return f"number {'within' if judgement.within else 'outside'} {tolerance:.0%}"
+    return f"number {'within' if judgement.within else 'outside'} {percent(tolerance)}"

@@ -2,7 +2,7 @@
 import pytest
 
 from calculators.models.base import Refusal
-from questions.grading import AGAIN, EASY, GOOD, HARD, UnreadEntries, judge_map, judge_number, suggest_grade
+from questions.grading import AGAIN, EASY, GOOD, HARD, UnreadEntries, judge_map, judge_number, percent, suggest_grade
 
 
 def test_a_number_far_off_is_told_as_a_ratio_and_a_direction():
@@ -91,3 +91,8 @@ def test_the_reason_is_one_line():
     assert suggest_grade(judgement, ticked=4, points=7, tolerance=0.1) == (AGAIN, "4 of 7 points, number outside 10%")
     of_map = judge_map({"A": "1"}, {"A": 1, "B": 1}, ("A", "B"))
     assert suggest_grade(of_map, ticked=7, points=7)[1] == "7 of 7 points, 1 of 2 entries right"
+
+
+@pytest.mark.parametrize(("tolerance", "words"), [(0.25, "25%"), (0.0125, "1.25%"), (0.002, "0.2%")])
+def test_a_narrow_tolerance_is_not_said_as_none(tolerance: float, words: str):
+    assert percent(tolerance) == words
