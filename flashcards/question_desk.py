@@ -14,11 +14,10 @@ from flashcards.desk import Desk
 from flashcards.forms import CONFIDENCES, CommitForm, kept
 from flashcards.models import Rating
 from flashcards.services import draw_seed
+from flashcards.templatetags.flashcards_tags import number_word
 from questions import grading
 from questions.models import Question
 from questions.services import Posed, gist_of, judge, pose, pose_from
-
-SMALL_NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +54,9 @@ class QuestionDesk(Desk):
     def confidence_ask(self) -> str:
         check = self.posed.check
         if check.kind == "map":
-            count = len(check.requests)
-            return f"How sure are you that all {SMALL_NUMBERS[count] if count <= 10 else count} are right?"
-        return f"How sure are you that this is {f'within {grading.percent(check.tolerance)}' if check.tolerance else 'right'}?"
+            return f"How sure are you that all {number_word(len(check.requests))} are right?"
+        near = f"within {grading.percent(check.tolerance)}" if check.tolerance else "right"
+        return f"How sure are you that this is {near}?"
 
     @property
     def title(self) -> str:
