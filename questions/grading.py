@@ -84,8 +84,14 @@ def judge_estimate(typed: str, expected: float, unit: str, low: float, high: flo
         reading=quantity.reading,
         ratio=ratio,
         direction="" if exact else "too low" if value < expected else "too high",
-        off=say(ratio, "×", 2 if ratio < 100 else 3) if ratio else say(error, unit),
+        off=times(ratio) if ratio else say(error, unit),
     )
+
+
+def times(ratio: float) -> str:
+    """How many times off, in two figures or as many as tell it from 1: "3.9×", "1.04×"."""
+    digits = 4 if ratio < 1.01 else 3 if ratio < 1.1 or ratio >= 100 else 2
+    return say(ratio, "×", digits)
 
 
 def slip_at(value: float, slips: tuple) -> str:
