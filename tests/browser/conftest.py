@@ -18,6 +18,9 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
+# For axe, the greater part of these tests: each width and each theme once, not every pair of them. Colours are the
+# themes' own tokens at every width, and what is laid out for a width is so in both themes.
+LOOKS = [pytest.param({}, id="desktop"), pytest.param({"phone": True, "dark": True}, id="dark-phone")]
 HERE = Path(__file__).parent
 
 

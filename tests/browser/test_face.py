@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from accounts import services
 from accounts.models import User
 from drillapp.settings import SITE_URL
+from tests.browser.conftest import LOOKS
 
 Visit = Callable[..., Page]
 STRANGERS = ("/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/accounts/link/none/", "/keys/")
@@ -75,12 +76,11 @@ def test_the_menu_opens_on_a_phone_without_javascript(visit: Visit, ada: User):
     assert page.url.endswith("/settings/")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("look", LOOKS)
 def test_plain_pages_are_accessible(
-    visit: Visit, ada: User, check_access: Callable[[Page], None], dark: bool, phone: bool
+    visit: Visit, ada: User, check_access: Callable[[Page], None], look: dict[str, bool]
 ):
-    stranger, own = visit(dark=dark, phone=phone), visit(user=ada, dark=dark, phone=phone)
+    stranger, own = visit(**look), visit(user=ada, **look)
     for page, addresses in ((stranger, STRANGERS), (own, OWN)):
         for address in addresses:
             page.goto(address)

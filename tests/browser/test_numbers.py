@@ -8,6 +8,7 @@ from accounts.models import User
 from flashcards import services
 from flashcards.models import Card, Review
 from questions import loading
+from tests.browser.conftest import LOOKS
 
 Visit = Callable[..., Page]
 Check = Callable[[Page], None]
@@ -107,12 +108,11 @@ def test_a_number_is_drilled_without_scripts(visit: Visit, learner: User):
     assert standing() == [("kv-8b", 3)]
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("look", LOOKS)
 def test_both_sides_are_accessible_and_fit(
-    visit: Visit, learner: User, check_access: Check, dark: bool, phone: bool
+    visit: Visit, learner: User, check_access: Check, look: dict[str, bool]
 ):
-    page = visit(user=learner, phone=phone, dark=dark)
+    page = visit(user=learner, **look)
     for slug, direction in (("kv-8b", "reverse"), ("bitmask-llama3", "forward"), ("mtp-accept", "forward")):
         page.goto(address(slug, direction))
         check_access(page)

@@ -10,6 +10,7 @@ from flashcards import services
 from flashcards.models import Attempt, Card, Memo, Rating, Review
 from questions import loading
 from questions.models import Question
+from tests.browser.conftest import LOOKS
 from tests.browser.test_review import OUT_LOUD, fill_map, settled, standing
 from tests.flashcards.conftest import NOON
 
@@ -161,10 +162,9 @@ def test_a_filter_keeps_the_focus_of_who_tabs(visit: Visit, learner: User):
     expect(page.locator("#wide-kind-trace")).to_be_focused()
 
 
-@pytest.mark.parametrize("phone", [False, True])
-@pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_nothing(visit: Visit, learner: User, check_access: Check, phone: bool, dark: bool):
-    page = visit(user=learner, phone=phone, dark=dark)
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing(visit: Visit, learner: User, check_access: Check, look: dict[str, bool]):
+    page = visit(user=learner, **look)
     for path in PAGES:
         page.goto(path)
         check_access(page)

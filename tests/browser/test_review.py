@@ -11,6 +11,7 @@ from drillapp.settings import SITE_URL
 from flashcards import services
 from flashcards.models import Attempt, Card, Draft, Review
 from questions import loading
+from tests.browser.conftest import LOOKS
 
 Visit = Callable[..., Page]
 Check = Callable[[Page], None]
@@ -270,9 +271,9 @@ def test_focus_and_the_live_region_follow_the_card(visit: Visit, learner: User):
     expect(page).to_have_title("One long prompt among decoders · drillapp")
 
 
-@pytest.mark.parametrize(("dark", "phone"), [(False, False), (True, False), (False, True)])
-def test_axe_finds_nothing_on_any_page(visit: Visit, learner: User, check_access: Check, dark: bool, phone: bool):
-    page = visit(user=learner, dark=dark, phone=phone)
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_on_any_page(visit: Visit, learner: User, check_access: Check, look: dict[str, bool]):
+    page = visit(user=learner, **look)
     for path in ("/", "/settings/"):
         page.goto(path)
         check_access(page)
