@@ -163,13 +163,14 @@ def label(wait: timedelta) -> str:
 
 # The day
 
-def plan(user: User, now: datetime, only: str = "") -> Plan:
+def plan(user: User, now: datetime, only: str = "", named: bool = True) -> Plan:
     """What is left of the study day that holds `now`, or of its number cards alone (`only` is then "numbers").
 
     Learning steps come first, then what the person asked for, whatever the limits say, then reviews with the new cards
     spread evenly among them. Limits count what the log says was done on this study day. Of a number card's two
     directions one comes up, the other waits for a later day. A step due within 20 minutes comes early when nothing
-    else is left.
+    else is left. Unless `named`, the questions and notes of the cards are not read and what a sibling keeps back is not
+    told: enough to find the next card.
     """
     profile = user.profile
     day = study_day(now, profile.zone, profile.day_start)
@@ -191,12 +192,14 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
         learning, rest, steps = ([card for card in part if card.note_id] for part in (learning, rest, steps))
     if not learning and not rest:
         learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD and siblings.gives(card)]
-    prefetch_related_objects([*learning, *rest, *begun.waiting], "question__topic", "note__topic")
+    waiting = [*begun.waiting, *new_waiting] if named else []
+    if named:
+        prefetch_related_objects([*learning, *rest, *waiting], "question__topic", "note__topic")
     held_back = [
         *_held("new questions", len(questions_held), profile.new_questions_per_day),
         *_held("new numbers", len(numbers_held), profile.new_numbers_per_day),
         *_held("reviews", len(begun.held), profile.reviews_per_day),
-        *_held_by_siblings([*begun.waiting, *new_waiting]),
+        *_held_by_siblings(waiting),
     ]
     order = ("lowest predicted recall first" if begun.backlog
              else "in the order they fell due" if begun.due or learning else "in the bank's order")
@@ -242,7 +245,7 @@ def next_card(user: User, now: datetime, later: Sequence[int] = (), only: str = 
 
     A card whose answer was just undone comes first; those put off (`later`, pks, in the order they were) come last.
     """
-    left = plan(user, now, only)
+    left = plan(user, now, only, named=False)
     line = [card.pk for card in left.line]
     if (undone := _just_undone(user)) is not None and _open(user, left.study_day).filter(pk=undone).exists():
         line = [undone, *(pk for pk in line if pk != undone)]
