@@ -24,14 +24,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --touching-database leave out the tests that can't tell one database from another.
 
-    The labs own no tables; their pages only name, by one query, the questions that they answer. A browser adds pages
-    to views whose own tests are here, and nothing to their queries, but where two requests meet.
+    Pages (the labs', the browser's, the files named test_…_pages.py) add no queries to those of the models and
+    services, whose own tests are here, but in a browser where two requests meet; nor does a month of them add any.
     """
     if not config.getoption("--touching-database"):
         return
     touching = {item: bool(DATABASE_FIXTURES & set(item.fixturenames)) for item in items}
     touching |= {item: True for item in items if item.get_closest_marker("django_db")}
     touching |= {item: False for item in items if {"calculators", "browser"} & set(item.path.parts)}
+    touching |= {item: False for item in items if item.path.stem.endswith("_pages")}
+    touching |= {item: False for item in items if item.get_closest_marker("month")}
     touching |= {item: True for item in items if item.get_closest_marker("race")}
     config.hook.pytest_deselected(items=[item for item in items if not touching[item]])
     items[:] = [item for item in items if touching[item]]

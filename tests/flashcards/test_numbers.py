@@ -211,6 +211,7 @@ def test_siblings_are_named_up_to_three(slugs: list[str], words: str) -> None:
 
 # A month
 
+@pytest.mark.month
 def test_a_month_of_the_default_load_keeps_siblings_apart_and_the_limits(ada: User, real_deck: loading.Bank) -> None:
     loading.load_bank(real_deck)
     write_questions(63)
