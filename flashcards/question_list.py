@@ -74,6 +74,11 @@ class QuestionList:
         return [(name, value) for name, values in self.sent.lists() if name in FACETS for value in values]
 
     @property
+    def query(self) -> str:
+        """The address's query, as another page of the same questions takes it."""
+        return f"?{self.sent.urlencode()}" if self.sent else ""
+
+    @property
     def without_text(self) -> str:
         """The address's query without the text; the filters stay."""
         query = self.sent.copy()

@@ -2,7 +2,7 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
@@ -11,6 +11,7 @@ from flashcards import access, services
 from flashcards.desk import Sitting
 from flashcards.models import Card
 from flashcards.overview import due_words
+from flashcards.print_page import PrintPage
 from flashcards.question_list import QuestionList
 from flashcards.views import MOVED_ON_HERE, UNDOABLE, is_current, is_key, next_turn, ticked, turn
 
@@ -25,6 +26,15 @@ def questions_page(request: HttpRequest) -> HttpResponse:
     services.ensure_cards(request.user)
     listed = QuestionList(request.user, timezone.now(), request.GET)
     return render_page(request, "flashcards/questions.html", "flashcards/_questions.html", {"list": listed})
+
+
+@require_safe
+@login_required
+def print_page(request: HttpRequest) -> HttpResponse:
+    """The questions that the address's filters leave, on paper; answers only where the person has committed before."""
+    services.ensure_cards(request.user)
+    page = PrintPage(request.user, timezone.now(), request.GET)
+    return render(request, "flashcards/print.html", {"page": page})
 
 
 @require_safe

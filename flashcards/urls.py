@@ -8,6 +8,7 @@ urlpatterns = [
     path("", views.today_page, name="today"),
     path("review/", views.review_page, name="review"),
     path("questions/", question_views.questions_page, name="questions"),
+    path("questions/print/", question_views.print_page, name="print"),
     path("questions/<slug:slug>/", question_views.question_page, name="question"),
     path("questions/<slug:slug>/note/", question_views.note, name="note"),
     path("numbers/", views.numbers_page, name="numbers"),

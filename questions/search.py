@@ -159,7 +159,11 @@ def of_lab(lab: Lab) -> SearchDocument:
 def of_flag(flag: Flag) -> SearchDocument:
     """A flag of `vllm serve`: its names, what it means where we say so, and its default."""
     meaning = MEANINGS.get(flag.dest, "")
-    default = "" if flag.default is None or flag.default == "" else f"{written(flag.default)} by default"
+    default = ""
+    if isinstance(flag.default, bool):
+        default = f"{'on' if flag.default else 'off'} by default"
+    elif flag.default not in (None, ""):
+        default = f"{written(flag.default)} by default"
     line = ", ".join(part for part in (meaning, default) if part) or f"set in {flag.section}"
     choices = " ".join(str(choice) for choice in flag.choices)
     return document(
