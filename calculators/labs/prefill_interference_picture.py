@@ -132,8 +132,7 @@ def paper(frame: Frame) -> Iterator[Shape]:
         yield line(x1, y, x2, y, "grid")
         x, below = (x2, 14) if narrow else (x1 - 10, 4)
         yield Text(x, y + below, span(gap_ms), "axis", "end")
-    if not narrow:
-        yield Text(0, 8, "gap between two tokens", "axis")
+    yield Text(0, 8, "the gap" if narrow else "gap between two tokens", "axis")
 
 
 def round_gaps(frame: Frame) -> list[float]:

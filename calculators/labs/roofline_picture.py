@@ -173,6 +173,6 @@ def by_batch(count: int, formats: tuple[InFormat, ...], present: bool) -> Row:
 
 def thumbnail(result: Roofline) -> Drawing:
     """The roof with its ridge at 216 by 64."""
-    shapes = (line(4, 60, 110, 14, "s-limit"), *wall_above(110, 214, 14), line(110, 14, 110, 62, "formula"),
+    shapes = (*wall_along(4, 60, 110, 14), *wall_above(110, 214, 14), line(110, 14, 110, 62, "formula"),
               dot(30, 49, "present"), dot(74, 30, "present"), dot(190, 14, "present", 5.5))
     return Drawing(216, 64, f"Reading sets the pace up to a batch of {result.ridge_batch:,}, products past it.", shapes)
