@@ -119,6 +119,8 @@ def gaps(result: Dial, at: Setting, named: bool, css: str, sheet: Sheet, y: floa
         words = f"{in_ms(gap_ms)} behind {prefixes[bar]}" if named else in_ms(gap_ms)
         clear = sheet.wall + CLEAR
         x = clear if end + 8 < clear and end + 8 + LETTER * len(words) > sheet.wall else end + 8
+        if x + LETTER * len(words) > (sheet.width - 60 if sheet.rate is None else sheet.rate.start):
+            words = in_ms(gap_ms)  # the caption says what each stands behind
         yield Text(x, top + 10, words, "strong" if bar == 1 else "axis")
 
 

@@ -80,13 +80,18 @@ def boxes(count: int, left: float, y: float, narrow: bool) -> Iterator[Shape]:
     yield Text(left + max(shown, 1) * (BOX + GAP) + 4, y + 18, words, "strong" if count else "label")
 
 
+def in_size(size: float, digits: int) -> str:
+    """Bytes in kB, or in MB from ten million on: "2,150 kB", "68.81 MB"."""
+    return f"{size / 1e6:,.{digits}g} MB" if size >= 1e7 else f"{size / 1e3:,.{digits}g} kB"
+
+
 def message(shown: Shown) -> Picture:
     """The message by batch beside everything again."""
     result: StepMessage = shown.result
     rows = tuple(
         Row(f"{size.requests:,} request{'s' * (size.requests != 1)}", (size.diff_bytes, size.full_bytes),
-            (f"{size.diff_bytes / 1e3:,.3g} kB", f"{size.full_bytes / 1e3:,.4g} kB, "
-                                                  f"{size.full_bytes / size.diff_bytes:,.0f}×"), size.present)
+            (in_size(size.diff_bytes, 3), f"{in_size(size.full_bytes, 4)}, {size.full_bytes / size.diff_bytes:,.0f}×"),
+            size.present)
         for size in result.sizes
     )
     return Picture(

@@ -70,7 +70,7 @@ def chain(result: EvictionOrder, length: int, width: float) -> Drawing:
     for number, each in enumerate(result.orders):
         y = pitch * number + (24 if narrow else 22)
         run = each.runs[0] if each.runs[0].heads or each.runs[0].tails or len(each.runs) == 1 else each.runs[-1]
-        name = "name" if each.present else "value"
+        name = "value" if not each.present else "strong" if narrow else "name"
         shapes.append(Text(left, y - 7, each.says, name) if narrow else Text(0, y + 19, each.says, name))
         for what, start, end in pieces(run, length):
             shapes += cells(what, left + step * start, y, step, end - start, 28)

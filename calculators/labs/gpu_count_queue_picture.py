@@ -74,7 +74,8 @@ def formula_line(result: Queueing, clock: Scale, up: Scale, horizon: float) -> I
     elif over.grows_per_s:
         yield line(clock(0), up(0), clock(horizon), up(over.backlog), "formula")
         x = clock(horizon * 0.42)
-        yield Text(x, up(over.backlog * 0.6), f"formula: {over.grows_per_s:,.3g} more a second", "now halo", "end")
+        words = f"{over.grows_per_s:,.3g} more a second"
+        yield Text(x, up(over.backlog * 0.6), words if clock.end < NARROW else f"formula: {words}", "now halo", "end")
 
 
 def turned_away(result: Queueing, clock: Scale, foot: float) -> Iterator[Shape]:
