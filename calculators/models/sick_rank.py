@@ -11,7 +11,7 @@ PROBE_S, PROBE_FAILURES, PROBE_TIMEOUT_S = 5, 3, 5  # a readiness probe that gen
 DETECTORS = (
     ("one-token probe", float(PROBE_S * PROBE_FAILURES + PROBE_TIMEOUT_S), "5 s apart, 3 failures, 5 s time-out"),
     ("execute-model time-out", 300.0, "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS"),
-    ("NCCL time-out", 600.0, "--distributed-timeout-seconds left at None"),
+    ("NCCL time-out", 600.0, "--distributed-timeout-seconds left at None; torch's groups only, not pynccl or DeepEP"),
     ("gloo time-out", 1_800.0, "--cpu-distributed-timeout-seconds left at None"),
 )
 DAY_H, MONTH_H = 24, 720
