@@ -98,6 +98,8 @@ def test_a_narrow_tolerance_is_not_said_as_none(tolerance: float, words: str):
     assert percent(tolerance) == words
 
 
-@pytest.mark.parametrize(("typed", "off"), [("312 ms", "1.04×"), ("301 ms", "1.003×"), ("75 ms", "4×"), ("75 s", "250×")])
+@pytest.mark.parametrize(
+    ("typed", "off"), [("312 ms", "1.04×"), ("301 ms", "1.003×"), ("75 ms", "4×"), ("75 s", "250×")],
+)
 def test_how_far_off_is_told_from_once(typed: str, off: str):
     assert judge_number(typed, 300, "ms", 0.01).off == off
