@@ -36,6 +36,7 @@ def drawn(result: DeployTtft, each: float, front_end_ms: float, said: float | No
         shapes += second(name, load, each, y, width)
         y += HIGH + 34
     longest = max(result.before.p99_ttft_ms, result.after.p99_ttft_ms, 1000 * min(said or 0, 100)) * 1.02
+    longest = longest or 1  # nothing computed and nothing ahead: still a scale
     scale = Scale(0, longest, 0, width - 8)
     top = y + 26
     shapes.append(Text(0, top - 16, "P99 TTFT, ms: front end, wait, prefill", "label"))
