@@ -1,9 +1,9 @@
-"""Which cards a person may open: their own, and what they know of a question that was withdrawn."""
+"""Which cards and quizzes a person may open: their own, and what they know of a question that was withdrawn."""
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
-from flashcards.models import Card, State
+from flashcards.models import Card, Quiz, State
 
 
 def card_for(user: User, pk: int) -> Card:
@@ -19,3 +19,8 @@ def question_card_for(user: User, slug: str) -> Card:
     if (card.question.draft or card.question.retired) and card.state == State.NEW:
         raise Http404(f"no question {slug!r} is open")
     return card
+
+
+def quiz_for(user: User, pk: int) -> Quiz:
+    """This person's quiz; any other is unknown (404)."""
+    return get_object_or_404(Quiz.objects.select_related("user__profile"), pk=pk, user=user)

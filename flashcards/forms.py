@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django import forms
+from django.core.validators import MaxValueValidator
 
 from calculators.models.base import Refusal
 from questions.grading import Judgement, UnreadEntries
@@ -99,6 +100,39 @@ class EstimateForm(forms.Form):
             except Refusal as refusal:
                 self.add_error("typed", str(refusal))
         return self.cleaned_data
+
+
+class OptionForm(forms.Form):
+    """The commit of a question by its options, each known by the letter that it is shown with."""
+
+    choice = forms.ChoiceField(error_messages={
+        "required": "Choose one of the answers first.", "invalid_choice": "Choose one of the answers shown.",
+    })
+    confidence = CommitForm.base_fields["confidence"]
+
+    def __init__(self, letters: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["choice"].choices = [(letter, letter) for letter in letters]
+
+    stops = CommitForm.stops
+
+
+class NewQuizForm(forms.Form):
+    """How many of the questions at hand a quiz asks, in what time, and how it is answered."""
+
+    count = forms.IntegerField(label="Questions", min_value=1)
+    minutes = forms.IntegerField(label="Minutes in all", required=False, min_value=1, max_value=600)
+    by_options = forms.TypedChoiceField(
+        label="Answered by", coerce=lambda text: text == "options",
+        choices=[("options", "options, where a question has some"), ("words", "numbers, maps and outlines alone")],
+    )
+    seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+
+    def __init__(self, most: int, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        count = self.fields["count"]
+        count.max_value, count.help_text = most, f"1 to {most}"
+        count.validators.append(MaxValueValidator(most, f"These filters leave {most}."))
 
 
 def kept(form: forms.Form, name: str, most: int) -> str:

@@ -1,4 +1,5 @@
 """The learner's side in the database: cards, what was tried on them, and the log that is the truth about them."""
+from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 from django.conf import settings
@@ -132,20 +133,10 @@ class Card(models.Model):
         self.due_day, self.due_at, self.asked, self.log_length = due.day, due.at, due.asked, log_length
 
 
-class Attempt(AppendOnly):
-    """What was tried on a card: one row when it is checked, one, with the final ticks, when it is graded or left."""
+class Given(AppendOnly):
+    """An answer as it was given: what was drawn, typed and ticked, how sure, how long it took."""
 
-    class Kind(models.TextChoices):
-        CHECK = "check"
-        GRADE = "grade"
-        LEAVE = "leave", "left uncounted"
-
-    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="attempts")
-    ordinal = models.PositiveIntegerField(help_text="the log position that the page offered")
-    kind = models.CharField(max_length=5, choices=Kind)
     at = models.DateTimeField()
-    seed = models.BigIntegerField(help_text="the card and its count of standing answers; see Card.seed")
-    take = models.PositiveSmallIntegerField(default=0, help_text="how often it was left uncounted before, at this seed")
     values = models.JSONField(default=dict, help_text="what was drawn: {run: {input: value}}")
     digest = models.CharField(max_length=64, blank=True, help_text="of the question's content then")
     typed = models.TextField(blank=True)
@@ -158,6 +149,24 @@ class Attempt(AppendOnly):
     confidence = models.PositiveSmallIntegerField(null=True, help_text="percent")
     ticks = models.JSONField(default=list, help_text="ids of rubric points")
     seconds = models.PositiveIntegerField(help_text="since the card was first looked at")
+
+    class Meta:
+        abstract = True
+
+
+class Attempt(Given):
+    """What was tried on a card: one row when it is checked, one, with the final ticks, when it is graded or left."""
+
+    class Kind(models.TextChoices):
+        CHECK = "check"
+        GRADE = "grade"
+        LEAVE = "leave", "left uncounted"
+
+    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="attempts")
+    ordinal = models.PositiveIntegerField(help_text="the log position that the page offered")
+    kind = models.CharField(max_length=5, choices=Kind)
+    seed = models.BigIntegerField(help_text="the card and its count of standing answers; see Card.seed")
+    take = models.PositiveSmallIntegerField(default=0, help_text="how often it was left uncounted before, at this seed")
 
     COMMITTED = (
         "seed", "take", "values", "digest", "typed", "said", "outline", "aloud", "value", "ratio", "within",
@@ -295,3 +304,66 @@ class Draft(models.Model):
 
     def __str__(self) -> str:
         return f"draft on {self.card}"
+
+
+class Quiz(models.Model):
+    """A set of questions that a person answers one after the other; how it stands is in its answers and the clock."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quizzes")
+    title = models.CharField(max_length=200)
+    query = models.CharField(max_length=1000, blank=True, help_text="the filters that it was made from")
+    questions = models.JSONField(help_text="the keys of its questions, in the order asked")
+    by_options = models.BooleanField(default=True, help_text="options are offered where a question has some")
+    seed = models.BigIntegerField(help_text="numbers are drawn and options shuffled by it")
+    started_at = models.DateTimeField()
+    seconds_allowed = models.PositiveIntegerField(null=True, help_text="in all; null when it is not timed")
+    ended_at = models.DateTimeField(null=True, help_text="by its last answer, or by its person before that")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "seed"], name="one_quiz_from_one_form")]
+
+    def __str__(self) -> str:
+        return f"{self.title} of {self.user}"
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When an answer comes too late; None when it is not timed."""
+        return self.started_at + timedelta(seconds=self.seconds_allowed) if self.seconds_allowed else None
+
+
+class QuizLook(models.Model):
+    """Since when a question of a quiz is looked at."""
+
+    quiz = models.ForeignKey(Quiz, on_delete=models.CASCADE, related_name="looks")
+    place = models.PositiveSmallIntegerField()
+    opened_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["quiz", "place"], name="one_look_at_a_place")]
+
+    def __str__(self) -> str:
+        return f"place {self.place} of {self.quiz}"
+
+
+class QuizAnswer(Given):
+    """What was answered in a quiz: one row when it is committed, and one when its person has scored it by the rubric.
+
+    `within` is whether it was right; null while an outline is still to be scored.
+    """
+
+    class Kind(models.TextChoices):
+        CHECK = "check"
+        SCORE = "score"
+
+    quiz = models.ForeignKey(Quiz, on_delete=models.CASCADE, related_name="answers")
+    place = models.PositiveSmallIntegerField(help_text="of the question in the quiz, from 1")
+    kind = models.CharField(max_length=5, choices=Kind)
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="quiz_answers")
+    chosen = models.PositiveSmallIntegerField(null=True, help_text="the option, counted as the question has them")
+    passed = models.BooleanField(default=False, help_text="“I don’t know”")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["quiz", "place", "kind"], name="one_quiz_answer_of_a_kind")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.place} of {self.quiz}"

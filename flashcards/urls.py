@@ -1,7 +1,7 @@
-"""Today, Review, Questions, Numbers and Settings: what is seen by its page, what is done by its verb."""
+"""Today, Review, Questions, quizzes, Numbers and Settings: what is seen by its page, what is done by its verb."""
 from django.urls import path
 
-from flashcards import lab_views, question_views, views
+from flashcards import lab_views, question_views, quiz_views, views
 
 app_name = "flashcards"
 urlpatterns = [
@@ -9,6 +9,15 @@ urlpatterns = [
     path("review/", views.review_page, name="review"),
     path("questions/", question_views.questions_page, name="questions"),
     path("questions/print/", question_views.print_page, name="print"),
+    path("questions/quizzes/", quiz_views.quizzes_page, name="quizzes"),
+    path("questions/quizzes/new/", quiz_views.new_quiz_page, name="new_quiz"),
+    path("questions/quizzes/begin/", quiz_views.begin, name="begin_quiz"),
+    path("questions/quizzes/<int:pk>/", quiz_views.quiz_page, name="quiz"),
+    path("questions/quizzes/<int:pk>/end/", quiz_views.end, name="end_quiz"),
+    path("questions/quizzes/<int:pk>/drill/", quiz_views.drill, name="drill_missed"),
+    path("questions/quizzes/<int:pk>/<int:number>/", quiz_views.place_page, name="quiz_place"),
+    path("questions/quizzes/<int:pk>/<int:number>/answer/", quiz_views.answer, name="answer_place"),
+    path("questions/quizzes/<int:pk>/<int:number>/score/", quiz_views.score, name="score_place"),
     path("questions/<slug:slug>/", question_views.question_page, name="question"),
     path("questions/<slug:slug>/note/", question_views.note, name="note"),
     path("numbers/", views.numbers_page, name="numbers"),

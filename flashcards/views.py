@@ -19,6 +19,7 @@ from flashcards.number_list import NumberList
 from flashcards.overview import Overview, action_words, recorded_words
 from flashcards.question_desk import QuestionDesk
 from flashcards.question_page import QuestionPage
+from flashcards.quizzes import open_quizzes
 from flashcards.setting_rows import changed_labels, setting_groups
 
 MOST_PUT_OFF, MOST_TICKS = 200, 50
@@ -33,8 +34,12 @@ MOVED_ON_HERE = "Changed in another tab. Nothing was recorded twice; this is how
 def today_page(request: HttpRequest) -> HttpResponse:
     """What is due today, how long it should take, and the days ahead."""
     services.ensure_cards(request.user)
-    day = queue.today(request.user, timezone.now())
-    context = {"day": day, "overview": Overview(day, request.user.profile), "due_count": len(day.first_in_line)}
+    now = timezone.now()
+    day = queue.today(request.user, now)
+    context = {
+        "day": day, "overview": Overview(day, request.user.profile), "due_count": len(day.first_in_line),
+        "going_on": next(open_quizzes(request.user, now), None),
+    }
     return render(request, "flashcards/today.html", context)
 
 

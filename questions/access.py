@@ -2,12 +2,19 @@
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
+from questions.loading import read_checks
 from questions.models import Note, Question
 
 
 def published() -> QuerySet[Question]:
     """The questions that are drilled: neither a draft nor retired, in the bank's order."""
     return Question.objects.filter(draft=False, retired=False).select_related("topic")
+
+
+def staff_checks() -> list[Question]:
+    """The staff-level checks that are drilled, in the order asked."""
+    found = {question.slug: question for question in published().filter(slug__in=read_checks())}
+    return [found[slug] for slug in read_checks() if slug in found]
 
 
 def notes_for(user: User) -> QuerySet[Note]:

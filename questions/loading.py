@@ -90,7 +90,7 @@ def read_bank(folder: Path = FOLDER) -> Bank:
     notes, odd = read_decks(deck_of(folder), {topic.slug for topic in topics}, questions)
     faults |= odd
     if not faults:
-        faults = listing_faults(topics, questions)
+        faults = listing_faults(topics, questions, read_checks(folder))
     if faults:
         raise BadBank(faults)
     return Bank(topics, questions, notes)
@@ -134,6 +134,11 @@ def read_topics(folder: Path) -> tuple[TopicFile, ...]:
     return tuple(TopicFile(t["slug"], t["title"], tuple(t.get("questions", ()))) for t in document["topics"])
 
 
+def read_checks(folder: Path = FOLDER) -> tuple[str, ...]:
+    """The slugs of the staff-level checks, the quiz that everybody can take, in the order asked."""
+    return tuple(tomllib.loads((folder / "topics.toml").read_text(encoding="utf-8")).get("checks", ()))
+
+
 def read_file(path: Path) -> tuple[QuestionFile | None, list[str]]:
     """One file's question and its faults in words, with the line each was seen in."""
     text = ""
@@ -153,9 +158,14 @@ def in_file(fault: Fault, text: str) -> str:
     return f"line {line}, {fault}" if line else str(fault)
 
 
-def listing_faults(topics: Iterable[TopicFile], questions: Mapping[str, QuestionFile]) -> dict[str, list[str]]:
-    """Slugs that topics.toml or a question's `next` names and that no file has."""
+def listing_faults(
+    topics: Iterable[TopicFile], questions: Mapping[str, QuestionFile], checks: Iterable[str]
+) -> dict[str, list[str]]:
+    """Slugs that topics.toml or a question's `next` names and that no file has, and checks without options."""
     faults: dict[str, list[str]] = {}
+    for slug in checks:
+        if slug not in questions or not questions[slug].options:
+            faults.setdefault("topics.toml", []).append(f"checks: there is no question “{slug}” with options.")
     for topic in topics:
         for slug in topic.questions:
             if slug not in questions or questions[slug].topic != topic.slug:

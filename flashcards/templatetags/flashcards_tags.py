@@ -13,6 +13,7 @@ from flashcards.hits import next_words
 from questions.search import Hit
 
 register = template.Library()
+SMALL_NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @register.filter
@@ -47,6 +48,12 @@ def day_words(day: date, today: date) -> str:
     if distance <= 1:
         return "tomorrow" if distance == 1 else "today"
     return f"on {day.day} {day:%B}" + (f" {day.year}" if day.year != today.year else "")
+
+
+@register.filter
+def number_word(number: int) -> str:
+    """A small count as a word: "four"; a large one in figures."""
+    return SMALL_NUMBERS[number] if number < len(SMALL_NUMBERS) else f"{number:,}"
 
 
 @register.filter
