@@ -74,6 +74,17 @@ def test_what_is_neither_weights_nor_kv_adds_up(seed: int):
     assert sum(parts) == pytest.approx(ledger.missing_gib)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_ledger_without_graphs_and_a_plan_without_spare_are_refused(seed: int):
+    ledger, plan = drawn("memory-ledger", seed)["ledger"].result, drawn("gpu-count", seed)["plan"].result
+    pair = drawn("three-flags", seed)["pair"].result
+    for slug, right, left_out in (
+        ("memory-ledger", ledger.kv_gib, ledger.graph_gib), ("gpu-count", plan.gpus, plan.gpus - 2 * plan.for_time),
+        ("three-flags", pair.short_gib, pair.graph_gib),
+    ):
+        assert left_out > right * question(slug).check["tolerance"]
+
+
 def test_the_ledgers_buffers_and_peak_by_hand():
     ledger = played("memory-ledger")["ledger"].result
     seats, steps, (_, hidden, _, _, words, _) = 1_024, 8_192, EIGHT
