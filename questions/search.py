@@ -41,6 +41,7 @@ Kind = SearchDocument.Kind
 SHOWN = {Kind.QUESTION: 5, Kind.LAB: 3, Kind.FLAG: 3, Kind.NUMBER: 2, Kind.TERM: 2}  # hits of each kind at first
 MOST_TEXT = 100
 FAINT = 0.35  # of the best hit's score: what answers less than that is no hit
+ALWAYS = 3  # but for so many
 HOLDING = {
     "sqlite": "SELECT rowid FROM questions_searchtext WHERE questions_searchtext MATCH %s",
     "postgresql": "SELECT id FROM questions_searchdocument"
@@ -337,10 +338,10 @@ def holding(stems: Iterable[str]) -> RawSQL:
 
 
 def best(terms: list[Term], found: list[SearchDocument], total: int) -> list[SearchDocument]:
-    """The documents that answer well enough, the best first."""
+    """The documents that answer well enough, the best first; the first few stand whatever they are."""
     scored = words.scores(terms, [Bag(one.counts, one.lengths, one.phrases) for one in found], total)
     ranked = sorted(zip(scored, found, strict=True), key=lambda pair: (-pair[0], pair[1].pk))
-    return [one for score, one in ranked if score >= FAINT * ranked[0][0]]
+    return [one for at, (score, one) in enumerate(ranked) if at < ALWAYS or score >= FAINT * ranked[0][0]]
 
 
 def meant_by(typed: list[str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -11,7 +11,8 @@ WORD = re.compile(r"[^\W_]+(?:\.[0-9]+)*")
 STANDS_ANYWHERE = (
     "a an the is are was were be been am i my me our we you your it its of to in on at for and or with by from as that "
     "this these those there their them they what which how why when where who does do did can could should would will "
-    "may has have had if then than but so just get gets got any some into about explain tell"
+    "may has have had if then than but so just get gets got any some into about explain tell "
+    "pick choose set want need use using make makes made happen happens much many too very still now go goes went mean"
 )
 STOPS = frozenset(STANDS_ANYWHERE.split())
 ENDINGS = (

@@ -72,6 +72,11 @@ def slugs(user: User, text: str, kind: str) -> list[str]:
     return [hit.document.slug for group in find(user, text, kind).groups for hit in group.hits]
 
 
+def test_before_anything_is_loaded_nothing_is_found(ada: User):
+    # It also has the database made where this file is run alone: what follows takes no fixture that would.
+    assert find(ada, "kv cache").groups == []
+
+
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_the_right_question_is_among_the_first_three(reader: User, phrase: str):
     assert PHRASES[phrase] in find(reader, phrase).questions[:3]
