@@ -25,6 +25,7 @@ OUTCOMES = {
 SOLVABLE = ("non_torch_gib", "transient_gib", "graphs_gib")
 MADE_UP = "what the log leaves over"
 WORKSPACE_GIB = 0.385  # FlashInfer's, where that backend is used
+LOGPROB_BYTES = {1: 4 + 4, 2: 8 + 4}  # of an id and its score, by runner: only the older one narrows ids
 SPREAD_GIB = {1: 0.25, 2: 0.5}  # of the rules, by runner; twice that among several GPUs or with experts
 MEASURED_SPREAD_GIB = 0.02  # the rounding of a log
 ADDS_UP_GIB = 0.06  # five rounded figures of a log may differ from their sum by as much
@@ -291,7 +292,8 @@ def ledger_of(scene: Scene, available_gib: float | None = None, spike_gib: float
         kv_blocks=pool.num_blocks, kv_tokens=tokens_of(pool), concurrency=pool.max_concurrency,
         request_gib=pool.request_bytes / GIB, short_gib=max(short(scene), 0.0), longest_tokens=max(pool.longest, 0),
         in_use_gib=setup.baseline + setup.other_gib, block_table_gib=scene.block_table_gib,
-        head_room_gib=scene.head_room_gib, all_logprobs_gib=setup.tokens * setup.model.vocabulary * 8 / GIB,
+        head_room_gib=scene.head_room_gib,
+        all_logprobs_gib=setup.tokens * setup.model.vocabulary * LOGPROB_BYTES[setup.engine.runner] / GIB,
         outcome=outcome,
         others=tuple({shifted(scene, by).outcome for by in (low - kv, high - kv)} - {outcome}),
         message=message(scene), terms=tuple(terms_of(scene)), levers=tuple(levers(scene)),

@@ -118,8 +118,9 @@ def test_what_a_request_lacks_by_hand():  # 20.0 and a null block of 2.5 MiB, le
     assert solve().short_gib == 0
 
 
-def test_all_logprobs_of_a_step_by_hand():  # 8,192 tokens × 128,256 ids and scores of 4 B each
-    assert solve().all_logprobs_gib * 2**30 == 8_192 * 128_256 * 8
+def test_all_logprobs_of_a_step_by_hand():  # 8,192 tokens × 128,256 scores of 4 B with ids of 8 B, or 4 B on runner 1
+    assert solve().all_logprobs_gib * 2**30 == 8_192 * 128_256 * 12
+    assert solve(version="0.21").all_logprobs_gib * 2**30 == 8_192 * 128_256 * 8
 
 
 def test_an_n_gram_table_takes_half_a_gib():  # 1,024 × 131,072 × 4 B
