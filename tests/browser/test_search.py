@@ -1,0 +1,71 @@
+"""The search in a browser: / opens it over any page, arrows and Enter lead on, Esc gives the page back."""
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from accounts.models import User
+from questions import loading, search
+from tests.browser.conftest import LOOKS
+
+Visit = Callable[..., Page]
+Check = Callable[[Page], None]
+
+
+@pytest.fixture
+def reader(transactional_db: None, ada: User, on_scheduling: loading.Bank) -> User:
+    loading.load_bank(replace(on_scheduling, notes={}))
+    search.rebuild()
+    return ada
+
+
+def test_the_sheet_opens_finds_and_gives_the_page_back(visit: Visit, reader: User, check_access: Check):
+    page = visit(user=reader)
+    page.goto("/labs/")
+    page.keyboard.press("/")
+    field = page.locator("dialog[open] #search-text")
+    expect(field).to_be_focused()
+    page.keyboard.type("preemtion")
+    expect(page.locator("#hits")).to_have_attribute("data-text", "preemtion")
+    expect(page.get_by_role("status").filter(has_text="Read as preemption.")).to_be_visible()
+    check_access(page)
+
+    # Arrows go through the hits and back into the field.
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#hits .hit > a").nth(1)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(field).to_be_focused()
+
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    assert page.url.endswith("/labs/")
+
+    # Enter opens the first.
+    page.keyboard.press("/")
+    expect(field).to_be_focused()
+    page.keyboard.type("who is preempted")
+    expect(page.locator("#hits")).to_have_attribute("data-text", "who is preempted")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/questions/preemption-victim/$"))
+
+
+def test_the_search_works_without_script(visit: Visit, reader: User):
+    page = visit(user=reader, javascript=False)
+    page.goto("/labs/")
+    page.get_by_role("link", name="Search").first.click()
+    page.get_by_label("Search questions").fill("one step's token budget")
+    page.keyboard.press("Enter")
+    page.locator("#hits .hit > a").first.click()
+    assert page.url.endswith("/questions/token-budget/")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_search_glossary_and_paper_can_be_used(visit: Visit, reader: User, check_access: Check, look: dict[str, bool]):
+    page = visit(user=reader, **look)
+    for address in ("/search/?q=kv+cahce+oom", "/glossary/#kv-block", "/questions/print/?q=token-budget"):
+        page.goto(address)
+        check_access(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
