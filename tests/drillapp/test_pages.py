@@ -22,7 +22,7 @@ OPEN_TO_STRANGERS = {
     "calculators:paste", "calculators:scheduler_record", "calculators:without_slash",
 }  # fmt: skip
 SAMPLE = {"pk": "1", "slug": "scheduler", "token": "none", "key": "none", "uidb36": "1", "app_label": "questions"}
-SAMPLE |= {"object_id": "1", "content_type_id": "1", "url": "none"}
+SAMPLE |= {"object_id": "1", "number": "1", "content_type_id": "1", "url": "none"}
 
 
 def routes(resolver: URLResolver, prefix: str = "", space: str = "") -> Iterator[tuple[str, str]]:
