@@ -12,10 +12,10 @@ from flashcards import pictures
 from flashcards.desk import Desk
 from flashcards.forms import EstimateForm, kept
 from flashcards.models import Direction, Rating
-from questions import services
+from questions import related, services
 from questions.content import digest
 from questions.grading import Judgement
-from questions.models import Note
+from questions.models import Note, Question
 from questions.notes import shown_value
 
 RULER = 560
@@ -167,6 +167,11 @@ class NumberDesk(Desk):
     def lab(self) -> tuple[str, str]:
         """The address and the title of the lab that computes it."""
         return services.lab_of_note(self.note)
+
+    @property
+    def questions(self) -> list[Question]:
+        """The questions that lean on it."""
+        return related.questions_of(self.note)
 
     @property
     def ticks(self) -> list[str]:

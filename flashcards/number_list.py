@@ -1,5 +1,5 @@
 """The Numbers page: every number card as a place in a grid, how it stands with this person, and the filters."""
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 
@@ -10,8 +10,9 @@ from accounts.models import User
 from flashcards import queue
 from flashcards.filters import Facet, Filtered, filtered
 from flashcards.models import Card, Direction, State
-from questions.models import Note
+from questions.models import Note, Question
 from questions.notes import shown_value
+from questions.related import questions_by_note
 from questions.services import inline, lab_of_note, value_with_unit
 
 MARKS = {"suspended": "dash", "new": "hollow", "lapsed": "diamond", "due": "square"}
@@ -23,6 +24,7 @@ class NumberPlace:
 
     note: Note
     standing: str  # suspended, new, lapsed (and due), due or learning
+    questions: list[Question] = field(default_factory=list)  # that lean on it
 
     @property
     def mark(self) -> str:
@@ -67,7 +69,10 @@ class NumberList:
         cards = Card.objects.filter(user=user, direction=self.side).exclude(note=None)
         offered = [card for card in cards.select_related("note__topic") if shown_to(card)]
         offered.sort(key=lambda card: (card.note.topic.position, card.note.position, card.pk))
-        self.places = [NumberPlace(card.note, standing(card, self.plan.study_day, now)) for card in offered]
+        asked_in, today = questions_by_note(), self.plan.study_day
+        self.places = [
+            NumberPlace(card.note, standing(card, today, now), asked_in.get(card.note.slug, [])) for card in offered
+        ]
         self.filtered: Filtered = filtered(self.places, facets(self.places), sent, keep=("side",))
         self.sent = sent
 

@@ -4,14 +4,17 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
 
+from django.utils.safestring import SafeString
+
 from calculators.pictures import Drawing
 from flashcards import memory, pictures, queue
 from flashcards.models import Attempt, Review
 from flashcards.overview import action_words, due_words
 from flashcards.question_desk import QuestionDesk
 from flashcards.study_day import study_day
-from questions.access import published
-from questions.models import Question
+from questions import related
+from questions.models import Note, Question
+from questions.services import inline
 
 CURVE = 300
 MOST_DRAWN = 24  # answers: more would leave their letters no room
@@ -160,6 +163,15 @@ class QuestionPage(QuestionDesk):
 
     @property
     def next_questions(self) -> list[Question]:
-        """What to ask next, in the question's own order, of those that are drilled."""
-        found = {question.slug: question for question in published().filter(slug__in=self.question.next)}
-        return [found[slug] for slug in self.question.next if slug in found]
+        """What to ask next."""
+        return related.next_to(self.question)
+
+    @property
+    def questions_before(self) -> list[Question]:
+        """What leads here."""
+        return related.before(self.question)
+
+    @property
+    def notes(self) -> list[tuple[Note, SafeString]]:
+        """The number cards that it leans on, each with its front."""
+        return [(note, inline(note.ask)) for note in related.notes_of(self.question)]

@@ -112,6 +112,8 @@ def place_page(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     shown = place.answer is not None and course.reveals
     if not shown and not course.is_over and place != course.current:
         return redirect(place_address(pk, course.current))
+    if place == course.current:
+        quizzes.look(course.quiz, number, course.now)
     return render(request, "flashcards/quiz.html", {"desk": QuizDesk(course, place), "course": course})
 
 

@@ -3,6 +3,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from django.db import transaction
@@ -90,7 +91,7 @@ def read_bank(folder: Path = FOLDER) -> Bank:
     notes, odd = read_decks(deck_of(folder), {topic.slug for topic in topics}, questions)
     faults |= odd
     if not faults:
-        faults = listing_faults(topics, questions, read_checks(folder))
+        faults = listing_faults(topics, questions, read_checks(folder)) | card_faults(folder, questions, notes)
     if faults:
         raise BadBank(faults)
     return Bank(topics, questions, notes)
@@ -139,6 +140,13 @@ def read_checks(folder: Path = FOLDER) -> tuple[str, ...]:
     return tuple(tomllib.loads((folder / "topics.toml").read_text(encoding="utf-8")).get("checks", ()))
 
 
+@lru_cache(maxsize=4)
+def read_cards(folder: Path = FOLDER) -> Mapping[str, list[str]]:
+    """The number cards that each question leans on, {question: [notes]}, by slugs."""
+    path = folder / "cards.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
 def read_file(path: Path) -> tuple[QuestionFile | None, list[str]]:
     """One file's question and its faults in words, with the line each was seen in."""
     text = ""
@@ -175,6 +183,19 @@ def listing_faults(
             if other not in questions:
                 faults.setdefault(f"{document.topic}/{slug}.md", []).append(f"next: there is no question “{other}”.")
     return faults
+
+
+def card_faults(
+    folder: Path, questions: Mapping[str, QuestionFile], notes: Mapping[str, NoteFile]
+) -> dict[str, list[str]]:
+    """Slugs that cards.toml names and that no file has."""
+    try:
+        cards = read_cards(folder)
+    except (OSError, ValueError) as fault:
+        return {"cards.toml": [f"It can't be read: {fault}"]}
+    found = [f"There is no question “{slug}”." for slug in cards if slug not in questions]
+    found += [f"There is no number card “{slug}”." for some in cards.values() for slug in some if slug not in notes]
+    return {"cards.toml": found} if found else {}
 
 
 @transaction.atomic
