@@ -40,6 +40,7 @@ FILE = Path(__file__).resolve().parent / "bank" / "search.toml"
 Kind = SearchDocument.Kind
 SHOWN = {Kind.QUESTION: 5, Kind.LAB: 3, Kind.FLAG: 3, Kind.NUMBER: 2, Kind.TERM: 2}  # hits of each kind at first
 MOST_TEXT = 100
+CODE = re.compile(r"`[^`]*`|\[\[.*?\]\]")
 FAINT = 0.35  # of the best hit's score: what answers less than that is no hit
 ALWAYS = 3  # but for so many
 HOLDING = {
@@ -120,7 +121,7 @@ def of_question(question: Question) -> SearchDocument:
             "text": FIGURE.sub(" ", " ".join([*answer, *inside])),
         },
         asked_as, line=asked_line(question), about=f"{question.kind}, {question.topic.slug}", question=question,
-        terms=sorted(set().union(*(glossary.named_in(markup.safe_html(text, False)) for text in bare.values()))),
+        terms=sorted(glossary.named_in(CODE.sub(" ", " ".join([*bare.values(), *inside])))),
     )
 
 
@@ -383,4 +384,6 @@ def address_of(one: SearchDocument) -> str:
         return f"{reverse('questions:glossary')}#{one.slug}"
     if one.kind == Kind.LAB:
         return reverse("calculators:lab_page", args=[one.slug])
-    return reverse("calculators:lab_page", args=["serve-command"])
+    lab, knob = LABS["serve-command"], one.slug.replace("-", "_")
+    at_knob = f"#knob-{knob}" if knob in lab.views[0].form.base_fields else ""
+    return lab.address(lab.views[0], {}) + at_knob

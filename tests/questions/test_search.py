@@ -103,6 +103,11 @@ def test_every_kind_is_found(reader: User):
     assert SearchDocument.objects.filter(kind="flags").count() == len(FLAGS)
 
 
+def test_a_flag_leads_to_its_knob(reader: User):
+    (hit, *_), *_ = (group.hits for group in find(reader, "--max-num-seqs", "flags").groups)
+    assert hit.address == "/labs/serve-command#knob-max_num_seqs"
+
+
 def test_the_last_word_may_be_begun_only(reader: User):
     found = find(reader, "beam sear")
     assert (found.questions[0], found.read_as) == ("beam-sharing", "")
