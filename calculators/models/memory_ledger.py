@@ -442,7 +442,7 @@ def levers(scene: Scene) -> Iterator[Lever]:
         smaller = cache_of(setup.model, FP8, setup.tensor, in_flight_tokens=cache.in_flight_tokens)
         yield lever(scene, "--kv-cache-dtype fp8", setup, smaller)
     if setup.form == BF16:
-        yield lever(scene, "--quantization fp8", replace(setup, form=FP8, **measured), cache)
+        yield lever(scene, "--quantization fp8_per_tensor", replace(setup, form=FP8, **measured), cache)
     if splits(setup.model, 2 * setup.tensor):
         wider = replace(setup, tensor=2 * setup.tensor, non_torch_gib=None, **measured)
         split = replace(cache, token_bytes=split_bytes(scene, 2 * setup.tensor))

@@ -10,7 +10,7 @@ from calculators.models.serve_scene import Scene
 
 REDUCES_PER_LAYER = 2
 WIDTHS = (1, 2, 4, 8, 16)
-QUANTIZATION = {BF16: "", FP8: "fp8"}
+QUANTIZATION = {BF16: "", FP8: "fp8_per_tensor"}  # of a bf16 checkpoint; one that is packed needs no flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ def solve(*, model: str = "llama-3.1-70b", weights: str = BF16, gpu: str = "h100
 def plan(shape: Model, card: Gpu, model: str, weights: str, gpu: str, gpus: int, width: int, context_tokens: int,
          users: int, held_tokens: int, bandwidth_share: float, reduce_us: float) -> Plan:
     """One width on the node."""
-    values = {"tensor_parallel_size": width} | ({"quantization": "fp8"} if weights == FP8 else {})
+    quantization = "" if shape.native_bytes else QUANTIZATION[weights]
+    values = {"tensor_parallel_size": width} | ({"quantization": quantization} if quantization else {})
     ledger = ledger_for(Scene(values=values, model=shape, gpu=card, gpus=gpus))
     replicas, users_each = gpus // width, -(-users // (gpus // width))
     step_ms = decode_ms(shape, card, weights, width, users_each, held_tokens, bandwidth_share, reduce_us)
@@ -101,7 +102,7 @@ def plan(shape: Model, card: Gpu, model: str, weights: str, gpu: str, gpus: int,
         why_not=why_not(ledger.kv_gib, ledger.longest_tokens, each, users_each, context_tokens),
         warnings=tuple(warnings(shape, card, width)),
         command=serve(model=model, gpu=gpu, gpus=gpus, tensor_parallel_size=width, max_model_len=context_tokens,
-                      quantization=QUANTIZATION[weights], gpu_memory_utilization=None, kv_cache_dtype="",
+                      quantization=quantization, gpu_memory_utilization=None, kv_cache_dtype="",
                       max_num_batched_tokens=None, max_num_seqs=None).command,
     )
 

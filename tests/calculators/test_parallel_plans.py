@@ -38,6 +38,11 @@ def test_the_narrowest_that_holds_the_users_is_chosen() -> None:
     assert "--tensor-parallel-size 4" in solve().command and "--max-model-len 4096" in solve().command
 
 
+def test_only_a_bf16_checkpoint_is_told_to_quantise():  # vLLM 0.33.0 refuses a method that a packed checkpoint doesn't name
+    assert "--quantization fp8_per_tensor" in solve(weights="fp8").command
+    assert "--quantization" not in solve(model="deepseek-v3", weights="fp8", gpu="h200").command
+
+
 def test_what_a_width_costs_is_said() -> None:
     assert plan(8, model="deepseek-v3", gpu="h200").warnings == ("the latent KV is kept 8 times",)
     assert plan(8, model="qwen3-30b-a3b").warnings == ("4 KV heads, so each is kept 2 times",)
