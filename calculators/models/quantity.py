@@ -238,8 +238,10 @@ def why_not(digits: str, text: str) -> str:
 
 def typed_unit(written: str, expected: Unit) -> Unit:
     """The unit that was typed, which must be of the expected kind; nothing typed is the expected unit."""
-    if not written or written.lower().rstrip("s") == expected.name.lower().rstrip("s"):
+    if not written:
         return expected
+    if unit_of(expected.name) is None and written.lower().rstrip("s") == expected.name.lower().rstrip("s"):
+        return expected  # a noun that no table holds, in the singular or the plural
     if written == "B" and expected.kind.startswith("a number of "):
         return Unit("billion " + expected.name, expected.kind, 1e9)
     if written.startswith("/"):

@@ -78,6 +78,8 @@ REFUSED = [
     ("3 GB/s", "tokens/s", "GB/s is a rate (size per time)"),
     ("3 furlongs", "ms", "“furlongs” is no unit known here; this asks for a time, such as 250 ms."),
     ("2m", "s", "“m” is no unit known here"),
+    ("2m", "ms", "“m” is no unit known here"),
+    ("258 s", "", "s is a time; this asks for a ratio"),
     ("31.5G", "GiB", "“31.5G” could be GB or GiB, which differ; write which one."),
     ("1.000,5", "ms", "can be read in two ways; a comma groups thousands"),
     ("1,5", "ms", "a decimal takes a point, as in 1.5."),

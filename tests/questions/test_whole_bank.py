@@ -1,0 +1,231 @@
+"""The bank as a whole: which questions there are, how each is made, and how they hang together."""
+import re
+from collections import Counter, defaultdict
+from types import SimpleNamespace
+
+import pytest
+
+from calculators.models.base import Refusal
+from calculators.models.quantity import UNITS, converted, unit_of
+from flashcards.quiz_page import QuizDesk
+from flashcards.quizzes import Place
+from questions import loading
+from questions.content import HEADINGS, QuestionFile
+from questions.figures import FIGURE, Ran, resolve
+from questions.grading import judge_map, judge_number
+from questions.markup import MARK, render
+from questions.models import Question
+from questions.runs import draw, play
+from questions.services import run_lab
+
+KINDS = {
+    "engine": {
+        "explain": "process-map v1-speedup-source worker-state-diffs model-runner-v2",
+        "trace": "async-scheduling stream-detokenize",
+        "diagnose": "cpu-bound-server hidden-sync",
+        "decide": "laptop-or-datacenter",
+    },
+    "scheduling": {
+        "trace": "token-budget preemption-victim",
+        "size": "prefill-damage three-ceilings recompute-or-move long-replies",
+        "decide": "budget-dial long-prompt-fairness",
+        "diagnose": "overload-queueing",
+    },
+    "kv-cache": {
+        "trace": "block-identity eviction-order",
+        "decide": "radix-or-hash fp8-kv shared-cache-privacy",
+        "size": "beam-sharing paging-waste mla-and-gqa",
+        "explain": "hybrid-cache",
+    },
+    "sizing": {
+        "size": "memory-ledger three-flags in-flight gpu-count kv-concurrency",
+        "diagnose": "refuses-to-start host-memory-growth",
+        "decide": "parallelism-choice quantize-what",
+    },
+    "sampling": {
+        "trace": "sampling-order ngram-drafter",
+        "size": "acceptance-metrics grammar-mask draft-tokens-budget speculative-speedup",
+        "diagnose": "mask-overlap same-seed-different-text",
+        "decide": "many-adapters",
+    },
+    "kernels": {
+        "explain": "piecewise-graphs",
+        "size": "graph-padding launch-bound roofline-ridge",
+        "diagnose": "ttft-after-deploy slower-after-upgrade cold-start metrics-that-matter",
+        "decide": "attention-backends",
+    },
+    "scale-out": {
+        "size": "lockstep hot-experts split-prefill-decode endpoint-picker",
+        "decide": "two-batches aligned-prefills",
+        "explain": "connector-sides",
+        "trace": "nixl-pull",
+        "diagnose": "sick-rank",
+    },
+}
+SLUGS = sorted(slug for kinds in KINDS.values() for slugs in kinds.values() for slug in slugs.split())
+SAID_WORDS, ANSWER_WORDS, RUN = 220, 700, 12
+
+
+@pytest.fixture(scope="module")
+def ran_by_slug(real_bank: loading.Bank) -> dict[str, dict[str, Ran]]:
+    """Every question's runs with its file's own values."""
+    return {slug: play(document.runs, {}, run_lab) for slug, document in real_bank.questions.items()}
+
+
+def answer_of(document: QuestionFile) -> str:
+    """The four parts of the answer, their figures and tables' lines as one word each."""
+    return "\n\n".join(FIGURE.sub("0", MARK.sub("", getattr(document, name))) for name in HEADINGS.values())
+
+
+def words_in(text: str) -> list[str]:
+    """The words that are read out; no lone sign, no line of a table."""
+    prose = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("|"))
+    return re.findall(r"[\w`'’.,/–-]*\w[\w`'’.,/–-]*", prose)
+
+
+def test_there_are_nine_questions_in_each_of_seven_topics_and_89_cards(real_bank: loading.Bank):
+    assert len(SLUGS) == 63 and len(real_bank.notes) == 89
+    found = defaultdict(lambda: defaultdict(set))
+    for slug, document in real_bank.questions.items():
+        found[document.topic][document.kind].add(slug)
+    assert found == {
+        topic: {kind: set(slugs.split()) for kind, slugs in kinds.items()} for topic, kinds in KINDS.items()
+    }
+    assert [len(topic.questions) for topic in real_bank.topics] == 7 * [9]
+    assert not any(document.draft for document in real_bank.questions.values())
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_question_is_whole(real_bank: loading.Bank, slug: str):
+    document = real_bank.questions[slug]
+    assert all(getattr(document, name).strip() for name in HEADINGS.values())
+    assert 4 <= len(document.rubric) <= 8
+    assert all(point[anchor].strip() for point in document.rubric for anchor in ("named", "explained", "bounded"))
+    assert len(document.hints) == 3 and document.traps and 2 <= len(document.follow_ups) <= 4 and document.sources
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_an_answer_keeps_within_its_words(real_bank: loading.Bank, slug: str):
+    document = real_bank.questions[slug]
+    assert len(words_in(FIGURE.sub("0", MARK.sub("", document.said_aloud)))) < SAID_WORDS
+    assert len(words_in(answer_of(document))) < ANSWER_WORDS
+
+
+def test_no_answer_repeats_twelve_words_of_another(real_bank: loading.Bank):
+    first: dict[tuple[str, ...], str] = {}
+    again = set()
+    for slug, document in real_bank.questions.items():
+        for paragraph in re.split(r"\n\s*\n", answer_of(document)):
+            said = re.findall(r"[a-z]+", paragraph.lower())
+            for at in range(len(said) - RUN + 1):
+                run = tuple(said[at:at + RUN])
+                if first.setdefault(run, slug) != slug:
+                    again.add((first[run], slug, " ".join(run)))
+    assert again == set()
+
+
+def test_what_is_sized_has_a_number_to_commit_and_can_be_drawn_anew(real_bank: loading.Bank):
+    for document in real_bank.questions.values():
+        if document.kind == "size":
+            assert {"figure", "unit", "tolerance"} <= document.check.keys(), document.slug
+            assert any(run.get("vary") for run in document.runs.values()), document.slug
+
+
+def test_options_are_four_with_one_right_and_a_reason_for_each(real_bank: loading.Bank):
+    offering = {slug: document.options for slug, document in real_bank.questions.items() if document.options}
+    assert len(offering) >= 30 and set(loading.read_checks()) <= offering.keys()
+    for slug, options in offering.items():
+        assert (len(options), sum(option.get("right", False) for option in options)) == (4, 1), slug
+        assert all(len(option["why"].split()) >= 4 for option in options), slug
+
+
+def test_the_right_option_is_not_told_by_its_length(
+        real_bank: loading.Bank, ran_by_slug: dict[str, dict[str, Ran]]):
+    ranks = Counter()  # of the right one among the four, 1 for the longest
+    for slug, document in real_bank.questions.items():
+        if document.options:
+            lengths = [len(re.sub(r"<.*?>", "", render(option["text"], ran_by_slug[slug], inline=True)))
+                       for option in document.options]
+            right = next(length for length, option in zip(lengths, document.options, strict=True)
+                         if option.get("right"))
+            ranks[1 + sum(length > right for length in lengths)] += 1
+    assert max(ranks[1], ranks[4]) <= ranks.total() / 2, ranks
+
+
+def test_the_right_option_may_stand_anywhere(real_bank: loading.Bank):
+    for slug, document in real_bank.questions.items():
+        if document.options:
+            stands = Counter(place_of_right(document, seed) for seed in range(40))
+            assert set(stands) == {0, 1, 2, 3}, slug
+
+
+def place_of_right(document: QuestionFile, seed: int) -> int:
+    """Where a quiz shows the right option, from 0."""
+    quiz = SimpleNamespace(user=None, seed=seed, by_options=True)
+    desk = QuizDesk(SimpleNamespace(quiz=quiz, now=None), Place(1, Question(options=document.options), None, None))
+    desk.posed = SimpleNamespace(options=[{**option, "html": option["text"]} for option in document.options])
+    return next(at for at, option in enumerate(desk.options) if option.right)
+
+
+def test_from_any_question_every_other_can_be_reached(real_bank: loading.Bank):
+    led_to = {slug: set(document.next) for slug, document in real_bank.questions.items()}
+    for slug, there in led_to.items():
+        assert there and there <= led_to.keys() - {slug}, slug
+    for start in SLUGS:
+        seen, ahead = {start}, [start]
+        while ahead:
+            ahead = [slug for slug in set().union(*(led_to[slug] for slug in ahead)) if slug not in seen]
+            seen.update(ahead)
+        assert seen == led_to.keys(), f"{start} never leads to {sorted(led_to.keys() - seen)}"
+
+
+def spellings(value: float, unit: str) -> list[str]:
+    """A value as people may type it: in its own unit and in each that it is a handy number of."""
+    texts = [f"{value:.12g}", f"~{value:,.12f}".rstrip("0").rstrip(".")]
+    asked = unit_of(unit)
+    if asked is None:
+        return texts
+    over, slash, under = asked.name.partition("/")
+    units = {found.name for found in UNITS.values() if found.name}
+    for other in {f"{name}/{under}" for name in units} if slash else units:
+        same = converted(value, unit, other)
+        if same is not None and (0.01 <= abs(same) < 1e7 or other == asked.name):
+            texts.append(f"{same:.12g} {other}")
+    return texts
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_check_takes_its_answer_in_any_handy_unit_and_nothing_beyond_its_tolerance(
+        real_bank: loading.Bank, ran_by_slug: dict[str, dict[str, Ran]], slug: str):
+    document = real_bank.questions[slug]
+    for ran in (ran_by_slug[slug], draw(document.runs, document.keep, 0, run_lab)[1]) if document.check else ():
+        right = resolve(document.check["figure"], ran)
+        if isinstance(right, dict):
+            assert_map(right)
+        else:
+            assert_number(right, document.check["unit"], document.check["tolerance"])
+
+
+def assert_map(right: dict[str, int]) -> None:
+    """A map is taken whole, and not with one token more."""
+    names = tuple(right)
+    assert judge_map({name: f"{tokens:,}" for name, tokens in right.items()}, right, names).within
+    for name in names:
+        assert not judge_map({**right, name: str(right[name] + 1)} | {
+            other: str(right[other]) for other in names if other != name}, right, names).within
+
+
+def assert_number(right: float, unit: str, tolerance: float) -> None:
+    """A number is taken in each unit, to the edge of its tolerance and not beyond."""
+    texts = spellings(right, unit)
+    assert len(texts) > 2 or unit_of(unit) is None
+    for text in texts:
+        assert judge_number(text, right, unit, tolerance).within, text
+    for factor in (1 + tolerance, 1 - tolerance):
+        assert judge_number(f"{right * factor:.15g}", right, unit, tolerance).within
+    for factor in (1 + 1.1 * tolerance + 0.001, 1 - 1.1 * tolerance - 0.001):
+        for text in spellings(right * factor, unit):
+            assert right == 0 or not judge_number(text, right, unit, tolerance).within, text
+    if unit_of(unit):
+        with pytest.raises(Refusal):
+            judge_number(f"{right:.12g} {'s' if unit_of(unit).kind != 'a time' else 'GiB'}", right, unit, tolerance)
