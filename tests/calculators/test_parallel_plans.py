@@ -38,7 +38,7 @@ def test_the_narrowest_that_holds_the_users_is_chosen() -> None:
     assert "--tensor-parallel-size 4" in solve().command and "--max-model-len 4096" in solve().command
 
 
-def test_only_a_bf16_checkpoint_is_told_to_quantise():  # vLLM 0.33.0 refuses a method that a packed checkpoint doesn't name
+def test_only_a_bf16_checkpoint_is_told_to_quantise() -> None:  # a packed one refuses another method than its own
     assert "--quantization fp8_per_tensor" in solve(weights="fp8").command
     assert "--quantization" not in solve(model="deepseek-v3", weights="fp8", gpu="h200").command
 
