@@ -82,7 +82,8 @@ def terms() -> dict[str, Term]:
 
 def spelling(name: str) -> str:
     """A name as it is compared: capitals count only in what is written with them alone, such as TP."""
-    return name if name.isupper() or re.fullmatch(r"[A-Z0-9]+s?", name) else name.casefold()
+    abbreviation = name.isupper() or re.fullmatch(r"[A-Z0-9]+s?", name)
+    return name if abbreviation else name.casefold().replace("’", "'")
 
 
 @lru_cache(maxsize=1)
@@ -97,14 +98,14 @@ def names() -> tuple[re.Pattern[str], Mapping[str, str]]:
 
 
 def any_case(name: str) -> str:
-    """What finds a name in small letters or capitals, its words apart by spaces or hyphens."""
-    return f"(?i:{re.escape(name)})".replace(r"\ ", r"[\s\u00a0-]+")
+    """What finds a name in small letters or capitals, its words apart by spaces or hyphens, either apostrophe in it."""
+    return f"(?i:{re.escape(name)})".replace(r"\ ", r"[\s\u00a0-]+").replace("'", "['’]")
 
 
 def slug_of(written: str) -> str | None:
     """The term that a text names, in the plural as well."""
     _, slugs = names()
-    joined = re.sub(r"\s+", " ", written.replace("\u00a0", " "))
+    joined = re.sub(r"\s+", " ", written.replace("\u00a0", " ").replace("’", "'"))
     for text in (joined, joined.removesuffix("s"), joined.removesuffix("es")):
         for form in (text, text.casefold(), text.casefold().replace("-", " ")):
             if form in slugs:

@@ -43,6 +43,12 @@ def test_other_names_plurals_and_the_longest_name_count():
     assert link("<p>chunked prefill</p>") == "<p>[chunked prefill](chunked-prefill)</p>"
 
 
+@pytest.mark.parametrize("apostrophe", "'’")
+def test_either_apostrophe_names_the_term(apostrophe: str):
+    law = f"Little{apostrophe}s law"
+    assert link(f"<p>by {law}</p>") == f"<p>by [{law}](littles-law)</p>"
+
+
 def test_capitals_alone_are_an_abbreviation():
     assert link("<p>at TP 4, tp 4</p>") == "<p>at [TP](tensor-parallelism) 4, tp 4</p>"
 
