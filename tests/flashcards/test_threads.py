@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from flashcards import services
-from flashcards.models import Attempt, Card, Rating, Review
+from flashcards import quizzes, services
+from flashcards.models import Attempt, Card, Quiz, QuizAnswer, Rating, Review
+from flashcards.quizzes import Course
 from tests.flashcards.conftest import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -68,3 +69,16 @@ def test_ten_first_visits_deal_one_card_for_each_question(card: Card) -> None:
     Card.objects.all().delete()
     assert at_once(lambda _: services.ensure_cards(card.user)) == [None] * THREADS
     assert Card.objects.count() == 1
+
+
+def test_a_quiz_begun_and_answered_by_ten_at_once_is_begun_and_answered_once(card: Card) -> None:
+    made = at_once(lambda _: quizzes.begin(card.user, [card.question], title="A quiz", seed=1, now=NOON).pk)
+    quiz = Quiz.objects.get()
+    assert made == [quiz.pk] * THREADS
+    place = Course(quiz, NOON).at(1)
+    given = at_once(lambda at: quizzes.answer(quiz, place, now=NOON, typed=str(at)).pk)
+    assert given == [QuizAnswer.objects.get().pk] * THREADS
+    place = Course(quiz, NOON).at(1)
+    assert sorted(at_once(lambda _: quizzes.score(quiz, place, [], NOON))) == [False] * 9 + [True]
+    at_once(lambda _: quizzes.add_missed(card.user, {card.question.slug: 1}, NOON))
+    assert Review.objects.count() == 1
