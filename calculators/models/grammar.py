@@ -118,7 +118,7 @@ def simulate(*, grammar: tuple[str, ...], form: str = STRINGS, vocabulary: tuple
         lines=(
             Line("words of a row", f"⌈{vocabulary_size:,} / 32⌉", row // WORD_BYTES, "words"),
             Line("a row", f"4 × {row // WORD_BYTES:,}", row, "bytes"),
-            Line("kept for the grammar", f"{len(masks):,} states × {row:,}", len(masks) * row, "bytes"),
+            Line("kept for the grammar at most", f"{len(masks):,} states × {row:,}", len(masks) * row, "bytes"),
         ),
     )
 

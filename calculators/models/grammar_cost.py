@@ -91,7 +91,7 @@ def solve(*, vocabulary_size: int = 128_256, bytes_per_token: float = 4.0, ns_pe
             Line("compiled, a row", f"{uncertain_percent:g}% × {vocabulary_size:,} × {token_ns:g} ns"
                  + (f" + {lookup_us:g} µs" if lookup_us else ""), compiled, "ms"),
             Line(f"{rows:,} rows at {us_per_row:g} µs", f"{rows:,} × {us_per_row:g} µs", rows * us_per_row / 1e3, "ms"),
-            Line("kept for the grammar", f"{states:,} states × {row:,}", states * row, "bytes"),
+            Line("kept for the grammar at most", f"{states:,} states × {row:,}", states * row, "bytes"),
             Line("the engine’s buffer", f"{max_num_seqs:,} × (1 + {drafts}) × {row:,}", buffer_rows * row / 1e6, "MB"),
             Line("copy of a step", f"{rows:,} × {row:,} B / {link_gb_per_s:g} GB/s", rows * row / link_gb_per_s / 1e3,
                  "µs"),
