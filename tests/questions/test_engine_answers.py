@@ -104,7 +104,7 @@ def test_the_outcomes_told_are_those_of_the_rules():
     assert outcomes == {
         "moved": "V2 async", "waits": "V2 sync", "suffix": "V1 sync", "ngram": "V2 async", "vocabulary": "V1 async",
         "overlap": "V1 async", "processor": "refused", "no_triton": "V1 async", "forced": "refused",
-        "pinned": "refused", "watermark": "V2 async",
+        "pinned": "refused", "watermark": "V2 async", "overlap_pinned": "V2 async",
     }
 
 
