@@ -95,7 +95,8 @@ def worded(value: Any, form: str, name: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):
-        return number_worded(value, form, name)
+        text = number_worded(value, form, name)
+        return text.replace("-", "−") if form else text  # without a format it may be part of a command
     if isinstance(value, str):
         if form:
             raise BadFigure("a word takes no format.")

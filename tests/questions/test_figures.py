@@ -2,7 +2,7 @@
 import pytest
 
 from calculators.models.base import Refusal
-from questions.figures import BadFigure, show
+from questions.figures import BadFigure, show, worded
 from questions.runs import draw, draw_value, in_order, play
 from tests.questions.bakery import run_lab
 
@@ -138,3 +138,9 @@ def test_when_nothing_can_be_kept_the_files_own_values_stand():
 def test_a_refusal_of_the_files_own_values_comes_through():
     with pytest.raises(Refusal, match="not flour enough"):
         play({"oven": {"lab": "bakery", "values": {"flour_g": 1}}}, {}, run_lab)
+
+
+def test_a_negative_number_has_a_minus_and_a_flags_value_its_hyphen():
+    assert worded(-0.242, "%0", "share") == "−24%"
+    assert worded(-1234.5, ",0", "gap_ms") == "−1,234"
+    assert worded(-1, "", "max_model_len") == "-1"
