@@ -198,4 +198,4 @@ def test_the_glossary_names_the_questions_that_use_a_term(page: Client, reader: 
 
 
 def test_what_candidates_call_a_question_names_one_that_is_there(reader: User):
-    assert set(search.read_words().asked_as) == {question.slug for question in access.published()}
+    assert set(search.read_words().asked_as) <= {question.slug for question in access.published()}
