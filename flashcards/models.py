@@ -332,11 +332,12 @@ class Quiz(models.Model):
 
 
 class QuizLook(models.Model):
-    """Since when a question of a quiz is looked at."""
+    """Since when a question of a quiz is looked at, and what is typed there so far."""
 
     quiz = models.ForeignKey(Quiz, on_delete=models.CASCADE, related_name="looks")
     place = models.PositiveSmallIntegerField()
     opened_at = models.DateTimeField()
+    draft = models.JSONField(default=dict, help_text="{field of an answer: what stands there}")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["quiz", "place"], name="one_look_at_a_place")]

@@ -100,10 +100,11 @@ class QuizDesk(QuestionDesk):
         self.form = OptionForm(LETTERS[:len(self.options)], sent) if self.has_options else super().fill(sent)
         return self.form
 
-    @property
+    @cached_property
     def draft(self) -> QuizAnswer:
-        """Nothing is kept before the commit: an empty answer stands for the draft."""
-        return self.at.score or QuizAnswer()
+        """What is typed so far, as an answer that nothing keeps; once it is scored, the score."""
+        seen = self.quiz.looks.filter(place=self.at.number).first()
+        return self.at.score or QuizAnswer(**(seen.draft if seen else {}))
 
     @property
     def elapsed_s(self) -> int:

@@ -119,6 +119,18 @@ def place_page(request: HttpRequest, pk: int, number: int) -> HttpResponse:
 
 @require_POST
 @login_required
+def draft(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    """Keep what is typed so far and answer with how it reads."""
+    course, place = place_for(request, pk, number)
+    desk = QuizDesk(course, place)
+    if place == course.current and not desk.has_options:
+        desk.fill(request.POST)
+        quizzes.save_draft(course.quiz, number, desk.typed(), course.now)
+    return render(request, "flashcards/_reading.html", {"desk": desk, "live": True})
+
+
+@require_POST
+@login_required
 def answer(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     """Commit the answer at a place, once; a fault keeps all that was typed and reveals nothing."""
     course, place = place_for(request, pk, number)

@@ -144,10 +144,17 @@ def chosen_from(questions: Sequence[Question], count: int, seed: int) -> list[Qu
 def look(quiz: Quiz, place: int, now: datetime) -> QuizLook:
     """Since when the place is looked at; the first look starts its clock, one long ago starts it anew."""
     seen, _ = QuizLook.objects.get_or_create(quiz=quiz, place=place, defaults={"opened_at": now})
-    if quiz.deadline is None and now - seen.opened_at > A_LOOK_LASTS:
+    if quiz.deadline is None and now - seen.opened_at > A_LOOK_LASTS and not any(seen.draft.values()):
         seen.opened_at = now
         seen.save(update_fields=["opened_at"])
     return seen
+
+
+def save_draft(quiz: Quiz, place: int, fields: dict[str, Any], now: datetime) -> None:
+    """Keep what stands in a place's form before it is committed."""
+    seen = look(quiz, place, now)
+    seen.draft = fields
+    seen.save(update_fields=["draft"])
 
 
 @transaction.atomic

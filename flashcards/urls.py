@@ -16,6 +16,7 @@ urlpatterns = [
     path("questions/quizzes/<int:pk>/end/", quiz_views.end, name="end_quiz"),
     path("questions/quizzes/<int:pk>/drill/", quiz_views.drill, name="drill_missed"),
     path("questions/quizzes/<int:pk>/<int:number>/", quiz_views.place_page, name="quiz_place"),
+    path("questions/quizzes/<int:pk>/<int:number>/draft/", quiz_views.draft, name="draft_place"),
     path("questions/quizzes/<int:pk>/<int:number>/answer/", quiz_views.answer, name="answer_place"),
     path("questions/quizzes/<int:pk>/<int:number>/score/", quiz_views.score, name="score_place"),
     path("questions/<slug:slug>/", question_views.question_page, name="question"),

@@ -211,6 +211,20 @@ def test_an_outline_waits_for_the_rubric_and_four_fifths_make_it_right(
     assert QuizAnswer.objects.filter(kind=QuizAnswer.Kind.SCORE).count() == 2
 
 
+def test_what_is_typed_is_kept_before_the_commit(mixed: list[Question], as_ada: Client, ada: User):
+    quiz = begin(ada, mixed[1:], seed=3)
+    as_ada.get(f"/questions/quizzes/{quiz.pk}/1/")
+    kept = as_ada.post(f"/questions/quizzes/{quiz.pk}/1/draft/", {"typed": "64 KiB", "confidence": "90"})
+    assert "read as 64 KiB" in kept.content.decode() and not QuizAnswer.objects.exists()
+    shown = page(as_ada, quiz, 1)
+    assert 'value="64 KiB"' in shown and 'value="90" checked' in shown
+    as_ada.post(f"/questions/quizzes/{quiz.pk}/2/draft/", {"outline": "too soon"})  # not its turn
+    send(as_ada, quiz, 1, typed="128 KiB")
+    assert "too soon" not in page(as_ada, quiz, 2)
+    as_ada.post(f"/questions/quizzes/{quiz.pk}/1/draft/", {"typed": "1"})  # a tab that is late
+    assert QuizAnswer.objects.get().typed == "128 KiB"
+
+
 def test_without_options_the_question_takes_its_number_or_outline(mixed: list[Question], as_ada: Client, ada: User):
     quiz = begin(ada, mixed, by_options=False)
     assert [desk(quiz, number).check_kind for number in (1, 2, 3)] == ["outline", "number", "outline"]
@@ -326,7 +340,7 @@ def test_a_quiz_is_unknown_to_anybody_else(mixed: list[Question], ada: User, eve
     client.force_login(eve)
     base = f"/questions/quizzes/{quiz.pk}/"
     assert {client.get(base + rest).status_code for rest in ("", "1/")} == {404}
-    posts = ("end/", "drill/", "1/answer/", "1/score/")
+    posts = ("end/", "drill/", "1/draft/", "1/answer/", "1/score/")
     assert {client.post(base + rest, {"missed": "q1.1"}).status_code for rest in posts} == {404}
     assert client.post("/questions/quizzes/begin/", {"again": quiz.pk, "seed": 4}).status_code == 404
     assert Quiz.objects.count() == 1 and not QuizAnswer.objects.exists() and course_of(quiz).current
