@@ -50,21 +50,23 @@ def loose_numbers(document: QuestionFile, ran: Mapping[str, Ran]) -> Iterator[Lo
     no source in any of the question's sentences stands behind. What a follow-up poses and what a trap quotes is its
     own matter: the key and the refutation are held."""
     given, sourced, found = fixed_inputs(document, ran), set(), []
+    posed: dict[str, set[float]] = {}  # by follow-up
     for where, text in texts_of(document):
-        posed = re.fullmatch(r"follow_ups \d+, ask|traps \d+, said", where)
+        entry, _, key = where.partition(", ")
         for sentence in sentences(text):
             plain = sentence.replace(MARKED, "")
             read = NUMBER.finditer(plain)
             numbers = [Loose(where, one["number"], (one["unit"] or "").strip(), plain) for one in read]
             if MARKED in sentence:
                 sourced |= {one.value for one in numbers}
-            elif posed:
-                given |= {one.value for one in numbers if "ask" in where}
-            elif not RULE.search(plain):
+            elif key == "ask":
+                posed.setdefault(entry, set()).update(one.value for one in numbers)
+            elif key != "said" and not RULE.search(plain):
                 found += [one for one in numbers if one.unit or one.value > COUNTING or "." in one.written]
     for one in found:
         known = {one.value, one.value / 100} if one.unit == "%" else {one.value}
-        if one.value and (one.written, one.unit) != ("100", "%") and not known & (sourced | given):
+        accounted = sourced | given | posed.get(one.where.partition(", ")[0], set())
+        if one.value and (one.written, one.unit) != ("100", "%") and not known & accounted:
             yield one
 
 

@@ -64,7 +64,7 @@ BY_HAND: dict[str, dict[str, float]] = {
     "grammar-mask": {"32": 4 * 8, "31": 4 * 8 - 1},
     "same-seed-different-text": {"258": 256 + 2},
     "ttft-after-deploy": {"100": 1 / (1 - 0.99)},
-    "hot-experts": {"286": 256 + 30, "24": 280 - 256},  # 280 and 288 divide by 8
+    "hot-experts": {"286": 256 + 30, "30": 286 - 256, "24": 280 - 256},  # 280 divides by 8
     "aligned-prefills": {"16": 2 * 8},  # the last of the doubling intervals
     "split-prefill-decode": {"400": 50 * 8},  # Gb/s
     "nixl-pull": {"1": 100 * 40 / 3_350},  # 40 GB/s of an H100's 3,350
