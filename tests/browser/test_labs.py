@@ -83,10 +83,10 @@ def test_the_next_step_is_said_before_it_is_seen(page: Page) -> None:
 
 def test_run_plays_step_by_step_and_a_second_press_stops_it(page: Page) -> None:
     page.goto("/labs/scheduler")
-    page.get_by_role("link", name="Run").click()
+    page.get_by_role("link", name="Run", exact=True).click()
     expect(page.locator("#lab-jump")).to_have_value("3", timeout=8000)
     page.get_by_role("link", name="Stop").click()
-    expect(page.get_by_role("link", name="Run")).to_be_visible()
+    expect(page.get_by_role("link", name="Run", exact=True)).to_be_visible()
     step = page.locator("#lab-jump").input_value()
     page.wait_for_timeout(1500)
     expect(page.locator("#lab-jump")).to_have_value(step)
