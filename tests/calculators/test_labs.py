@@ -142,7 +142,7 @@ def test_page_fragment_and_embedded_lab_agree_and_leave_no_trace(
 ) -> None:
     address = lab.address(view, {})
     elsewhere = HTMX | {"HX-Current-URL": "http://testserver/review/"}
-    with django_assert_num_queries(1):  # the questions that the lab answers
+    with django_assert_num_queries(2):  # the questions that the lab answers, the numbers it computes
         page = client.get(address)
     with django_assert_num_queries(0):
         fragment, embedded = (client.get(address, headers=headers) for headers in (HTMX, elsewhere))
