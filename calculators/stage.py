@@ -158,7 +158,7 @@ def stage_of(lab: Lab, given: Mapping[str, str]) -> Stage:
         views=tuple(Link(other.title or other.name, lab.address(other, {}), "", other is view) for other in lab.views),
         here=at(shown.step, score=written(before), **{f"{SAID}{name}": str(told) for name, told in said_map.items()}),
         reset=lab.address(view, {}),
-        full=lab.address(view, shown.inputs, step=shown.step or None),
+        full=at(shown.step),
         back=at(shown.step - 1, score=written(now)) if shown.step else "",
         step=at(shown.step + 1, score=written(now)) if ahead else "",
         end=at(shown.last_step, score=written(now)) if ahead else "",

@@ -269,6 +269,15 @@ def test_a_calculator_opened_from_a_question_holds_its_result(client: Client) ->
     assert "You said <b class=\"pen\">250 ms</b>. It is <b>984 ms</b>" in shown and "3.9× too low" in shown
 
 
+def test_the_way_to_the_knobs_holds_what_the_fold_held(client: Client) -> None:
+    held = client.get("/labs/prefill-interference?decoders=16&ask=1").context["stage"].full
+    assert dict(parse_qsl(urlsplit(held).query)) == {"decoders": "16", "ask": "1"}
+    assert client.get(held).context["stage"].shown is None
+    told = client.get("/labs/prefill-interference?ask=1&said=250+ms").context["stage"].full
+    assert client.get(told).context["stage"].verdict.said == "250 ms"
+    assert client.get("/labs/prefill-interference").context["stage"].full == "/labs/prefill-interference"
+
+
 def test_a_number_may_be_committed_without_being_asked(client: Client) -> None:
     page = client.get("/labs/prefill-interference")
     assert page.context["stage"].shown is not None
