@@ -169,13 +169,17 @@ class LeaseForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The calls so far, the parts below them, the heading of the sums, all in tables, and first of all the story."""
+    """The calls so far, the parts below them, the heading of the sums, all in tables, and first of all the story.
+
+    `later` says when the sums come, "" once they stand there.
+    """
 
     calls: rows.CallPicture
     parts: tuple[Part, ...]
     heading: str
     tables: tuple[Table, ...]
     story: str
+    later: str = ""
 
 
 BEATS_END = {nixl_pull.HANDSHAKE: "refused", nixl_pull.READ_FAILS: "the read fails", nixl_pull.STALL: "D stands still"}
@@ -186,6 +190,7 @@ NIXL_STORY = (
     "request to D, the decode instance. D’s workers read the blocks out of P’s memory while D’s other requests go on; "
     "D says so, P frees the blocks, and D decodes."
 )
+NIXL_LATER = "How it ends, when P frees the blocks and what the read comes to: with the last call."
 SIDES_STORY = (
     "A connector brings KV from outside, a store or another engine, and has two halves. The scheduler’s half decides "
     "which tokens are loaded instead of computed, before a block is taken; the workers’ half copies around the forward "
@@ -201,9 +206,9 @@ def nixl_picture(shown: Shown) -> Picture:
         parts.append(drawn.wait_part(result.prefill_ms, result.read_ms, result.waited_ms))
     if result.lease.frees_s >= 1 and shown.inputs["fault"] != nixl_pull.P_DIES:
         parts.append(drawn.lease_part(result.lease, BEATS_END.get(shown.inputs["fault"], "D dies")))
-    calls = rows.calls(shown, rows.TWO_WIDE, rows.TWO_NARROW, WORDS)
-    return Picture(calls, tuple(parts) if shown.step == shown.last_step else (), "What it comes to",
-                   (calls.table,), "" if shown.step else NIXL_STORY)
+    calls, ended = rows.calls(shown, rows.TWO_WIDE, rows.TWO_NARROW, WORDS), shown.step == shown.last_step
+    return Picture(calls, tuple(parts) if ended else (), "What it comes to", (calls.table,),
+                   "" if shown.step else NIXL_STORY, "" if ended else NIXL_LATER)
 
 
 def sides_picture(shown: Shown) -> Picture:

@@ -276,8 +276,8 @@ def finding_of(fault: str, scene: Scene, first_token_ms: float | None) -> str:
     if fault in FAILS:
         return f"D computes the prompt itself: first token at {span(first_token_ms / 1e3)}."
     if fault == D_DIES:
-        return f"The request is lost. {frees}: the later of the lease and the last heartbeat + " \
-               f"{scene.lease.extension_s} s."
+        return f"The request is lost. {frees}: the later of the lease, {scene.lease.lease_s} s, and the last " \
+               f"heartbeat, at {scene.lease.beats[-1].at_s:g} s, + {scene.lease.extension_s} s."
     if fault == ABORT:
         return "D frees only once the read has ended, or the NIC would write into somebody else’s blocks."
     if fault == ABORT_QUEUED:

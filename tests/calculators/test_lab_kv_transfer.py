@@ -82,3 +82,21 @@ def test_the_command_lists_the_calls() -> None:
     told = list(view.tell(shown_of(view, {"fault": "read"}).result))
     assert any("_handle_failed_recving" in line for line in told)
     assert told[-1].startswith("held by P after it")
+
+
+def test_the_end_is_not_told_before_the_last_call(client: Client, db: None) -> None:
+    given = {"queue_s": "45", "fault": "D dies", "dies_s": "38"}
+    for step in ("0", "18"):
+        page = client.get("/labs/kv-transfer", given | {"step": step}).content.decode()
+        assert "with the last call" in page and "is lost" not in page and "GB·s" not in page
+    # By hand: beats every 30 / 6 = 5 s, the last before 38 s at 35 s, each worth 30 × 2 / 3 = 20 s.
+    page = client.get("/labs/kv-transfer", given | {"step": "19"}).content.decode()
+    assert "P’s blocks go free 55 s after its prefill" in page
+    assert "the later of the lease, 30 s, and the last heartbeat, at 35 s, + 20 s" in page
+
+
+def test_a_beat_on_arrival_does_not_shorten_the_lease() -> None:
+    view = LAB.view("nixl")
+    dies_at_once = shown_of(view, {"queue_s": 45, "fault": "D dies", "dies_s": 0}).result
+    assert "free 30 s after its prefill: the later of the lease, 30 s, and the last heartbeat, at 0 s, + 20 s" in (
+        dies_at_once.finding)
