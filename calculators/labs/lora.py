@@ -163,6 +163,6 @@ LAB = Lab(
     slug="lora", title="Many adapters in one batch", topic="sampling", line="Adapters take turns, or share a batch",
     fragment="calculators/labs/_parts.html", thumbnail=lora_picture.thumbnail, views=(TENANTS, STEPS),
     notes=("Admission, sizes and slots are exact. A step’s time is a bound of reading at the share of the bandwidth "
-           "given; at small batches the adapters’ kernel launches cost more than their bytes: measure them. Prefixes "
-           "are cached per adapter, so tenants share none.",),
+           "given, prefill left out; at small batches the adapters’ kernel launches cost more than their bytes: "
+           "measure them. Prefixes are cached per adapter, so tenants share none.",),
 )

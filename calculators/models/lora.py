@@ -52,6 +52,8 @@ class Served:
     decode_steps: int
     mean_batch: float
     first_step_ms: float
+    first_batch: int
+    first_adapters: int
     most_adapters: int
     disk_loads: int
     stalled_s: float
@@ -114,6 +116,13 @@ class Costs:
     def step_s(self, batch: int, distinct: int) -> float:
         read = self.weight_bytes + batch * self.sequence_bytes + distinct * self.slot_bytes
         return read / self.bytes_per_s + distinct * self.launch_s
+
+    def said(self, batch: int, distinct: int) -> str:
+        """A step's time as a sum: weights, each sequence's KV and each adapter, over the bandwidth; then launches."""
+        weights, sequence, slot = (size / 1e9 for size in (self.weight_bytes, self.sequence_bytes, self.slot_bytes))
+        launches = f" + {distinct:,} × {self.launch_s * 1e6:,.4g} µs" if self.launch_s else ""
+        return (f"({weights:,.4g} + {batch:,} × {sequence:,.3g} + {distinct:,} × {slot:,.3g}) GB / "
+                f"{self.bytes_per_s / 1e12:.4g} TB/s{launches}")
 
 
 @dataclass(slots=True)
@@ -227,7 +236,8 @@ def serve(asked: list[tuple[float, int]], tenants: int, tokens: int, max_loras: 
     marks: dict[int, list[tuple[float, int, int]]] = {tenant: [] for tenant in range(tenants)}
     waits: dict[int, list[float]] = {tenant: [] for tenant in range(tenants)}
     done, passed, starved = [0.0] * tenants, [0] * tenants, [False] * tenants
-    now_s, step, arrived, loads, rows, most, first_step_s = 0.0, 0, 0, 0, 0, 0, 0.0
+    now_s, step, arrived, loads, rows, most = 0.0, 0, 0, 0, 0, 0
+    first_batch = first_adapters = 0
     while arrived < len(asked) or ends or any(queue.waiting for queue in queues.values()):
         if not ends and arrived < len(asked) and not any(queue.waiting for queue in queues.values()):
             now_s = max(now_s, asked[arrived][0])
@@ -247,7 +257,8 @@ def serve(asked: list[tuple[float, int]], tenants: int, tokens: int, max_loras: 
         for tenant, queue in queues.items():
             mark(marks[tenant], now_s, queue)
         step_s = costs.step_s(len(ends), len(active))
-        first_step_s = first_step_s or step_s
+        if not first_batch:
+            first_batch, first_adapters = len(ends), len(active)
         now_s += missed * costs.disk_load_s
         most = max(most, len(active))
         count = ends[0][0] - step
@@ -261,7 +272,8 @@ def serve(asked: list[tuple[float, int]], tenants: int, tokens: int, max_loras: 
             done[tenant] = now_s
     return Served(
         max_loras=max_loras, makespan_s=now_s, tokens_per_s=rows / now_s, decode_steps=step, mean_batch=rows / step,
-        first_step_ms=first_step_s * 1e3, most_adapters=most, disk_loads=loads, stalled_s=loads * costs.disk_load_s,
+        first_step_ms=costs.step_s(first_batch, first_adapters) * 1e3, first_batch=first_batch,
+        first_adapters=first_adapters, most_adapters=most, disk_loads=loads, stalled_s=loads * costs.disk_load_s,
         tenants=tuple(
             Tenant(name_of(tenant), len(waits[tenant]), waits[tenant][0], sum(waits[tenant]) / len(waits[tenant]),
                    max(waits[tenant]), done[tenant], passed[tenant], starved[tenant],
@@ -354,11 +366,12 @@ def lines_of(served: Served, together: Served, costs: Costs, width: int, rank: i
         Line("each adapter adds", f"{slot / 1e6:,.4g} MB / {read / 1e9:,.4g} GB", 100 * slot / read, "%"),
         Line("and to a step", f"{slot / 1e6:,.4g} MB / {costs.bytes_per_s / 1e12:.4g} TB/s",
              slot / costs.bytes_per_s * 1e3, "ms"),
-        Line("first step, as set", "", served.first_step_ms, "ms"),
+        Line("first step, as set", costs.said(served.first_batch, served.first_adapters), served.first_step_ms, "ms"),
         Line("as set", f"{served.decode_steps:,} steps, {served.mean_batch:.4g} sequences in each on average",
              served.makespan_s, "s", total=True),
         Line("tokens", f"{tokens:,} / {served.makespan_s:,.4g} s", served.tokens_per_s, "tokens/s"),
-        Line("first step, a slot for each", "", together.first_step_ms, "ms"),
+        Line("first step, a slot for each", costs.said(together.first_batch, together.first_adapters),
+             together.first_step_ms, "ms"),
         Line("with a slot for each", f"{together.decode_steps:,} steps, {together.mean_batch:.4g} in each",
              together.makespan_s, "s"),
         Line("ratio", f"{served.makespan_s:,.4g} / {together.makespan_s:,.4g}",

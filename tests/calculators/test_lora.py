@@ -38,6 +38,15 @@ def test_eight_tenants_of_an_8b_model(value: float, expected: float, digits: int
     assert round(value, digits) == expected
 
 
+def test_the_first_step_is_said_with_what_it_reads() -> None:
+    # By hand: 7 × 1,200 × 131,072 B = 1.101 GB; (15.01 + 1.101 + 0.0839) GB at 80% of 3.35 TB/s take 6.04 ms.
+    run = solve(requests_per_tenant=7, context_tokens=1_200, weight_gb=15.01, kv_bytes_per_token=131_072)
+    said = {line.label: line.expression for line in run.lines}
+    assert said["first step, as set"] == "(15.01 + 7 × 0.157 + 1 × 0.0839) GB / 2.68 TB/s"
+    assert said["first step, a slot for each"] == "(15.01 + 56 × 0.157 + 8 × 0.0839) GB / 2.68 TB/s"
+    assert round(run.served.first_step_ms, 2) == 6.04
+
+
 def test_eight_slots_by_rank() -> None:
     sizes = {each.slot_rank: (round(each.all_bytes / 1e9, 2), each.kv_tokens) for each in TOGETHER.by_rank}
     assert (sizes[16], sizes[64], sizes[128]) == ((0.67, 5_120), (2.68, 20_480), (5.37, 40_960))
