@@ -177,7 +177,7 @@ EVICTION = View(
                "A pool of 88: four orders, the same 77 blocks resident, 77, 72, 0 and 77 of them good."),
         Preset("a 55 GiB pool", {"chains": 220, "chain_blocks": 128, "taken_blocks": 220,
                                  "order": eviction_order.EACH_HEAD},
-               "220 prompts of 2,048 tokens: 440 MiB taken, 54.6 GiB that can’t hit."),
+               "220 prompts of 2,048 tokens: 440 MiB are taken. How much can still be hit?"),
         Preset("one chain of 4 GiB", {"chain_blocks": 2_048, "taken_blocks": 1},
                "32,768 tokens: the head costs all of it, the tail nothing that a resend could hit."),
     ),

@@ -96,7 +96,7 @@ def solve(*, chains: int = 1, chain_blocks: int = 8, taken_blocks: int = 3, bloc
             Line("taken", f"{taken_blocks:,} × {block_mib:g} MiB", in_unit(taken_blocks * block_bytes)[0],
                  in_unit(taken_blocks * block_bytes)[1]),
             Line("still resident", f"{pool:,} − {taken_blocks:,}", here.resident, "blocks"),
-            Line("before a hole", "a lookup walks from the left", here.reachable, "blocks"),
+            Line("before a hole", "a lookup walks from the head", here.reachable, "blocks"),
             Line("stranded", f"{here.resident:,} − {here.reachable:,}", here.stranded, "blocks", total=True),
             Line("stranded bytes", f"{here.stranded:,} × {block_mib:g} MiB", here.stranded_bytes / 2**20, "MiB"),
             Line("hit by resends", f"of {prompts}{tokens:,} tokens", here.hit_tokens, "tokens"),
