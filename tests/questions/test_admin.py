@@ -40,8 +40,10 @@ def publisher(ben: User) -> Client:
 
 @pytest.fixture
 def bank(db: None, real_bank: loading.Bank) -> loading.Bank:
-    """Two of the bank's questions and its number cards, loaded."""
-    questions = {slug: real_bank.questions[slug] for slug in ("prefill-damage", "token-budget")}
+    """Two of the bank's questions with the neighbours that they name, and its number cards, loaded."""
+    two = [real_bank.questions[slug] for slug in ("prefill-damage", "token-budget")]
+    named = [slug for question in two for slug in (question.slug, *question.next)]
+    questions = {slug: real_bank.questions[slug] for slug in dict.fromkeys(named)}
     topics = tuple(replace(topic, questions=()) for topic in real_bank.topics)
     bank = replace(real_bank, topics=topics, questions=questions)
     loading.load_bank(bank)
