@@ -16,11 +16,13 @@
       if (sheet.open) return;
       const menu = link.closest("details");
       if (menu) menu.open = false;
-      htmx.ajax("GET", link.getAttribute("href"), { target: sheet, swap: "innerHTML" }).then(() => {
-        if (sheet.open || !field()) return;
-        sheet.classList.toggle("at-top", window.scrollY > 8);
-        sheet.showModal();
-        field().focus();
+      // Open before its field is here: a key pressed meanwhile presses nothing on the page below.
+      sheet.classList.toggle("at-top", window.scrollY > 8);
+      sheet.showModal();
+      htmx.ajax("GET", link.getAttribute("href"), { target: sheet, swap: "innerHTML" }).catch(() => {}).then(() => {
+        if (!sheet.open) sheet.replaceChildren();
+        else if (field()) field().focus();
+        else sheet.close();
       });
     } else if (event.target.closest("[data-close]") || event.target === sheet) {
       sheet.close();
