@@ -1,4 +1,5 @@
 """Quizzes: the list and the form that begins one, a place to answer, the score; each act once, whatever is resent."""
+from random import Random
 from secrets import randbelow
 from typing import Any
 
@@ -17,6 +18,7 @@ from flashcards.quiz_page import QuizDesk, QuizEnd, place_address
 from flashcards.quizzes import Course, Place
 from flashcards.views import ticked
 from questions.access import published, staff_checks
+from questions.checking import SLUG
 from questions.models import Question
 
 CHECKS = "staff-level checks"
@@ -85,10 +87,12 @@ def begin(request: HttpRequest) -> HttpResponse:
     form = NewQuizForm(len(questions), sent)
     if not questions or not form.is_valid():
         return shown_form(request, filters, form if questions else None)
-    given = form.cleaned_data
+    given, query = form.cleaned_data, kept_query(filters)
+    # Gone back to and filled in otherwise, the form begins another quiz; sent again as it was, none.
+    seed = Random(f"{query}, {sorted(given.items())}").randrange(2**31)
     quiz = quizzes.begin(
-        request.user, quizzes.chosen_from(questions, given["count"], given["seed"]), title=title_of(listed),
-        query=kept_query(filters), by_options=given["by_options"], seed=given["seed"], now=now,
+        request.user, quizzes.chosen_from(questions, given["count"], seed), title=title_of(listed),
+        query=query, by_options=given["by_options"], seed=seed, now=now,
         seconds_allowed=given["minutes"] * 60 if given["minutes"] else None)
     return redirect("flashcards:quiz", quiz.pk)
 
@@ -187,7 +191,7 @@ def drill(request: HttpRequest, pk: int) -> HttpResponse:
     offered = {}
     for text in request.POST.getlist("missed")[:MOST_MISSED]:
         slug, _, ordinal = text.rpartition(".")
-        if slug and ordinal.isascii() and ordinal.isdecimal() and len(ordinal) < 10:
+        if SLUG.fullmatch(slug) and ordinal.isascii() and ordinal.isdecimal() and len(ordinal) < 10:
             offered[slug] = int(ordinal)
     added = quizzes.add_missed(request.user, offered, timezone.now())
     if added:

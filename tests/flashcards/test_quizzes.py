@@ -296,7 +296,7 @@ def test_only_the_missed_ones_chosen_are_added(mixed: list[Question], as_ada: Cl
     quizzes.end(quiz, timezone.now())
     shown = as_ada.get(f"/questions/quizzes/{quiz.pk}/?choose").content.decode()
     assert len(re.findall(r'type="checkbox" form="drill" name="missed"', shown)) == 3
-    as_ada.post(f"/questions/quizzes/{quiz.pk}/drill/", {"missed": ["q2.1", "q3.7", "nothing", "q1.x"]})
+    as_ada.post(f"/questions/quizzes/{quiz.pk}/drill/", {"missed": ["q2.1", "q3.7", "nothing", "q1.x", "q\0.1"]})
     assert [row.card.question.slug for row in Review.objects.all()] == ["q2"]  # q3's page was stale
 
 
@@ -311,6 +311,14 @@ def test_a_quiz_is_made_from_what_the_filters_leave(mixed: list[Question], as_ad
     quiz = Quiz.objects.get()
     assert sorted(quiz.questions) == [mixed[0].pk, mixed[1].pk]
     assert (quiz.title, quiz.seconds_allowed, quiz.by_options) == ("explain", 180, True)
+
+
+def test_gone_back_to_and_changed_the_form_begins_another_quiz(mixed: list[Question], as_ada: Client):
+    form = {"query": "", "count": "1", "minutes": "", "by_options": "words", "seed": "11"}
+    for sent in (form, form, form | {"count": "3"}, form | {"count": "3"}, form | {"minutes": "5"}):
+        as_ada.post("/questions/quizzes/begin/", sent)
+    made = [(len(quiz.questions), quiz.seconds_allowed) for quiz in Quiz.objects.order_by("pk")]
+    assert made == [(1, None), (3, None), (1, 300)]
 
 
 @pytest.mark.parametrize(("field", "typed", "sentence"), [
