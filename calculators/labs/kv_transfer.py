@@ -16,6 +16,7 @@ from calculators.models.kv_transfer import MODELS
 POLICIES = [(nixl_pull.FAIL, "fail"), (nixl_pull.RECOMPUTE, "recompute")]
 WORDS = {"P": "P’s", "D": "D’s", "router": "the router", "network": "the network", "client": "the client"}
 HALVES = {"engine": "the engine’s", "store": "the store", "client": "the client"}
+LEASE_HELP = "a heartbeat every sixth of it; each is worth two thirds, from when it comes"
 
 
 def model_field() -> ModelField:
@@ -55,7 +56,7 @@ class NixlForm(forms.Form):
         label="P is to D", choices=[(nixl_parts.KNOWN, "known"), (nixl_parts.NEW, "new")], initial=nixl_parts.KNOWN,
         help_text="a new peer shakes hands first",
     )
-    kv_lease_duration = forms.IntegerField(label="lease", min_value=6, max_value=600, initial=30)
+    kv_lease_duration = forms.IntegerField(label="lease", min_value=6, max_value=600, initial=30, help_text=LEASE_HELP)
     kv_load_failure_policy = forms.ChoiceField(label="load failure", choices=POLICIES, initial=nixl_pull.FAIL)
     fault = forms.ChoiceField(choices=[
         (nixl_pull.NONE, "none"), (nixl_pull.HANDSHAKE, "handshake refused"), (nixl_pull.READ_FAILS, "read fails"),
@@ -153,7 +154,7 @@ class RatioForm(forms.Form):
 class LeaseForm(forms.Form):
     """The lease, when D reads or dies, and what is held meanwhile."""
 
-    kv_lease_duration = forms.IntegerField(label="lease", min_value=6, max_value=600, initial=30)
+    kv_lease_duration = forms.IntegerField(label="lease", min_value=6, max_value=600, initial=30, help_text=LEASE_HELP)
     ends_by = forms.ChoiceField(label="D", choices=[(kv_lease.DIES, "dies"), (kv_lease.READS, "reads")],
                                 initial=kv_lease.DIES)
     ends_s = forms.FloatField(label="at", min_value=0, max_value=3_600, initial=22,

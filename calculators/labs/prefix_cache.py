@@ -169,7 +169,8 @@ LOOKUP = View(
 
 EVICTION = View(
     "eviction", EvictionForm, eviction_order.solve, title="Eviction order", picture=eviction_order_picture.picture,
-    summary=eviction_summary, tell=tell, ask=Ask(figure="stranded_mib", label="stranded", unit="MiB"),
+    summary=eviction_summary, tell=tell,
+    ask=Ask(figure="stranded_mib", label="stranded, out of reach", unit="MiB"),
     fragment="calculators/labs/_parts.html",
     presets=(
         Preset("eight blocks, three taken", {}, "Five blocks stay either way; tail first they hit, head first none."),
