@@ -46,8 +46,7 @@ def tell(result: Acceptance) -> Iterator[str]:
                 f"{shares(window.unconditional, 4)}, of those that came so far {shares(window.conditional)}, "
                 f"{window.cut:,} cut")
         yield f"{window.name}: {told if window.valid else window.fault}"
-    for line in result.lines:
-        yield f"{line.label} = {line.expression} = {line.figure} {line.unit}".rstrip()
+    yield from map(str, result.lines)
     yield from (result.finding, result.verdict)
 
 

@@ -67,8 +67,7 @@ def summary(inputs: Mapping[str, Any]) -> str:
 def tell(result: BatchCeilings) -> Iterator[str]:
     """The finding, the derivation and the verdicts, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {f'{line.expression} = ' if line.expression else ''}{line.figure} {line.unit}"
+    yield from map(str, result.lines)
     yield from (result.binds_verdict, result.flag_verdict)
 
 

@@ -43,8 +43,7 @@ def summary(inputs: Mapping[str, Any]) -> str:
 def tell(result: Dial) -> Iterator[str]:
     """The finding, the derivation and a line a budget, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {line.expression} = {line.figure} {line.unit}"
+    yield from map(str, result.lines)
     for at in result.settings:
         yield (f"{at.budget:>7,}: {at.short_gap_ms:,.1f}, {at.gap_ms:,.1f} and {at.far_gap_ms:,.1f} ms, "
                f"{at.prefill_tokens_per_s:,.0f} tokens/s")

@@ -88,8 +88,7 @@ def tell_picks(run: Picks) -> Iterator[str]:
 
 def tell_evidence(result: upgrade_evidence.UpgradeEvidence) -> Iterator[str]:
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {line.expression} = {line.figure} {line.unit}"
+    yield from map(str, result.lines)
     yield result.verdict
 
 

@@ -94,8 +94,7 @@ def tell(run: Detokenized) -> Iterator[str]:
         sent = f"“{visible(step.sent)}”" if step.sent else "nothing"
         yield f"{number:>4}  {written(step.tokens)}  sends {sent}, holds {len(step.held)}"
     yield run.finding
-    for line in run.lines:
-        yield f"{line.label} = {f'{line.expression} = ' if line.expression else ''}{line.figure} {line.unit}"
+    yield from map(str, run.lines)
 
 
 WINDOW = (

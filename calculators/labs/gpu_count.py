@@ -140,8 +140,7 @@ def dashboard_summary(inputs: Mapping[str, Any]) -> str:
 def tell(result: Any) -> Iterator[str]:
     """The finding, the derivation and the verdicts, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {f'{line.expression} = ' if line.expression else ''}{line.figure} {line.unit}"
+    yield from map(str, result.lines)
     for verdict in ("time_verdict", "regime_verdict", "run_verdict", "seats_verdict", "kv_verdict"):
         if words := getattr(result, verdict, ""):
             yield words

@@ -101,16 +101,14 @@ def tell_states(result: Grammar) -> Iterator[str]:
     for step in result.steps:
         could = " ".join(result.vocabulary[number].written for number in step.mask.allowed)
         yield f"{step.step:>4}  {step.text or 'nothing yet'}  {step.mask.hex}  {could or 'no token'}"
-    for line in result.lines:
-        yield f"{line.label} = {line.expression} = {line.figure} {line.unit}"
+    yield from map(str, result.lines)
     yield from (result.finding, result.verdict)
 
 
 def tell_cost(result: grammar_cost.GrammarCost) -> Iterator[str]:
     """The finding, the derivation and the verdict."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {line.expression} = {line.figure} {line.unit}"
+    yield from map(str, result.lines)
     yield result.verdict
 
 

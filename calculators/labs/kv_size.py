@@ -167,8 +167,7 @@ class SiblingsForm(forms.Form):
 def tell(result: Any) -> Iterator[str]:
     """The finding, the derivation and the verdicts of any view, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {f'{line.expression} = ' if line.expression else ''}{line.figure} {line.unit}".rstrip()
+    yield from map(str, result.lines)
     verdicts = (getattr(result, name) for name in type(result).__slots__ if name.endswith("_verdict"))
     yield from filter(None, verdicts)
 

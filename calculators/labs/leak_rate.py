@@ -53,8 +53,7 @@ def summary(inputs: Mapping[str, Any]) -> str:
 def tell(result: leak_rate.LeakRate) -> Iterator[str]:
     """The finding, the fit, and each suspect with what speaks against it, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {line.expression} = {line.figure} {line.unit}"
+    yield from map(str, result.lines)
     for suspect in result.suspects:
         yield f"{suspect.name}: {suspect.reason or 'left'}"
     yield from filter(None, (result.driver_verdict, result.shape_verdict, result.suspects_verdict,

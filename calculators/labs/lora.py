@@ -94,8 +94,7 @@ def steps_summary(inputs: Mapping[str, Any]) -> str:
 def tell(result: lora.Lora) -> Iterator[str]:
     """The finding, the derivation, a line a tenant and the verdicts, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {f'{line.expression} = ' if line.expression else ''}{line.figure} {line.unit}"
+    yield from map(str, result.lines)
     for tenant in result.served.tenants:
         yield (f"{tenant.name}: waits {tenant.mean_wait_s:,.3g} s on average, {tenant.longest_wait_s:,.3g} s at most, "
                f"done after {tenant.done_s:,.4g} s, passed over {tenant.passed_over:,}×")

@@ -58,8 +58,7 @@ def summary(inputs: Mapping[str, Any]) -> str:
 def tell(result: RecomputeOrMove) -> Iterator[str]:
     """The finding, the derivation and the verdicts, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {f'{line.expression} = ' if line.expression else ''}{line.figure} {line.unit}".rstrip()
+    yield from map(str, result.lines)
     yield from (result.copy_verdict, result.link_verdict, result.choice_verdict)
 
 

@@ -98,8 +98,7 @@ def formats_summary(inputs: Mapping[str, Any]) -> str:
 def tell(result: Any) -> Iterator[str]:
     """The finding, the derivation and the verdict, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {f'{line.expression} = ' if line.expression else ''}{line.figure} {line.unit}"
+    yield from map(str, result.lines)
     yield result.verdict
 
 

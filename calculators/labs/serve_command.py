@@ -191,7 +191,7 @@ def tell_plans(result: parallel_plans.Plans) -> Iterator[str]:
 def tell_deploy(result: deploy_ttft.DeployTtft) -> Iterator[str]:
     """The finding, what the queue makes of it, and the lines."""
     yield from (result.finding, result.verdict, result.itl_verdict)
-    yield from (f"{line.label} = {line.expression} = {line.figure} {line.unit}" for line in result.lines)
+    yield from map(str, result.lines)
 
 
 def summary(inputs: Mapping[str, Any]) -> str:

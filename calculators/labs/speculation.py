@@ -142,8 +142,7 @@ def rows_summary(inputs: Mapping[str, Any]) -> str:
 def tell(result: Any) -> Iterator[str]:
     """The finding, the derivation and the verdict, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {line.expression} = {line.figure} {line.unit}"
+    yield from map(str, result.lines)
     yield result.verdict
 
 
@@ -152,8 +151,7 @@ def tell_rows(result: draft_rows.DraftRows) -> Iterator[str]:
     for step in result.steps:
         rows = ", ".join(f"{row.id} {row.given} ({row.before}→{row.after})" for row in step.rows)
         yield f"{step.step:>4}  {rows}; {step.used} used, {step.rejected} rejected"
-    for line in result.lines:
-        yield f"{line.label} = {line.expression} = {line.figure} {line.unit}"
+    yield from map(str, result.lines)
     yield result.finding
 
 

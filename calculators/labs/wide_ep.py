@@ -179,8 +179,7 @@ def width_summary(inputs: Mapping[str, Any]) -> str:
 def tell(result: Any) -> Iterator[str]:
     """The finding, then the derivation, for a shell."""
     yield result.finding
-    for line in result.lines:
-        yield f"{line.label} = {f'{line.expression} = ' if line.expression else ''}{line.figure} {line.unit}".rstrip()
+    yield from map(str, result.lines)
 
 
 def tell_prefills(run: aligned_prefills.Run) -> Iterator[str]:

@@ -30,6 +30,11 @@ class Line:
     unit: str = ""
     total: bool = False
 
+    def __str__(self) -> str:
+        """The whole line, as it is told in a shell."""
+        expression = f"{self.expression} = " if self.expression else ""
+        return f"{self.label} = {expression}{self.figure} {self.unit}".rstrip()
+
     @property
     def figure(self) -> str:
         """The value as it is said: four figures from 100 on, three below ("8,551", "213.9", "4.05")."""
