@@ -76,7 +76,7 @@ def test_keys_after_a_dot_make_one_value():
 
 def test_a_module_an_image_and_bare_flags_are_commands_too():
     for start in ("python -m vllm.entrypoints.openai.api_server", "docker run --gpus all vllm/vllm-openai:v0.33.0",
-                  "/opt/bin/vllm serve", "$ vllm serve", ""):
+                  "venv/bin/vllm serve", "$ vllm serve", ""):
         assert read(f"{start} --model org/m -tp 2").model == "org/m"
 
 
