@@ -41,6 +41,10 @@ def words_of(run: Run, at: int) -> str:
     now = run.steps[at]
     prefilling = sum(tokens > 0 for tokens in now.prefill)
     interval = run.at_hand.interval
+    if not now.release and prefilling:
+        left_behind = f"{prefilling} rank{'s' * (prefilling > 1)} had left prompts behind"
+        return (f"Counter {now.counter} is no multiple of {interval}, but {left_behind} and prefill"
+                f"{'s' * (prefilling == 1)}: all take {say(now.step_ms, 'ms')}.")
     if not now.release:
         held = sum(now.waiting)
         kept = f"{held} prompt{'s' * (held != 1)} wait{'s' * (held == 1)}" if held else "nothing waits"

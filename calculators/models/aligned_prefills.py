@@ -16,7 +16,8 @@ INTERVALS = (1, 2, 4, 8, 16)
 class Step:
     """One engine step of the group: who prefills how much, and what waits at each rank after it.
 
-    `counter` is the one all ranks share; `release` says whether prefill work may start.
+    `counter` is the one all ranks share; `release` says whether it lets prefill work start. `saturated` are the ranks
+    whose queue the guard found not emptied: from the next step on they don't wait for a release.
     """
 
     step: int
@@ -24,7 +25,7 @@ class Step:
     starts_ms: float
     step_ms: float
     release: bool
-    saturated: bool
+    saturated: tuple[bool, ...]
     arrived: tuple[int, ...]
     prefill: tuple[int, ...]
     waiting: tuple[int, ...]
@@ -90,9 +91,10 @@ def simulate(*, ranks: int = 8, decodes: int = 128, prompt_tokens: int = 1_024, 
     """Follow a group for so many steps.
 
     Prefill work starts only where the shared counter divides by the interval, or where nobody decodes; with the guard
-    also while more prompts wait untouched than a release took. Raises Refusal when the decodes leave no room in the
-    budget.
-    Source: vllm/v1/engine/core.py, DPEngineCoreProc._should_throttle_prefills.
+    also on a rank that left a prompt untouched when it last could start some. Raises Refusal when the decodes leave no
+    room in the budget.
+    Source: vllm/v1/engine/core.py, DPEngineCoreProc._should_throttle_prefills; v1/core/sched/scheduler.py,
+    prefill_capacity_bound.
     """
     room = max_num_batched_tokens - decodes
     if room < 1:
@@ -138,29 +140,29 @@ def follow(coming: tuple[tuple[int, ...], ...], decodes: int, prompt_tokens: int
     ranks = len(coming[0])
     waiting: list[list[list]] = [[] for _ in range(ranks)]  # of [tokens left, when it came]
     steps, ttfts_ms = [], []
-    counter, clock, saturated = 0, 0.0, False
+    counter, clock, saturated = 0, 0.0, [False] * ranks
     for number, arrived in enumerate(coming):
         for rank, prompts in enumerate(arrived):
             waiting[rank] += [[prompt_tokens, clock] for _ in range(prompts)]
-        release = counter % interval == 0 or not decodes or saturated
-        took, done, crowded = [], [], False
-        for queue in waiting:
-            left, there = room if release else 0, len(queue)
+        release = counter % interval == 0 or not decodes
+        took, done = [], []
+        for rank, queue in enumerate(waiting):
+            starts = release or saturated[rank]
+            left = room if starts else 0
             while queue and left:
                 now = min(queue[0][0], left)
                 queue[0][0] -= now
                 left -= now
                 if not queue[0][0]:
                     done.append(queue.pop(0)[1])
-            took.append(room - left if release else 0)
-            untouched = len(queue) - bool(queue and queue[0][0] < prompt_tokens)
-            crowded |= untouched > (0 if saturated else there - untouched)
+            took.append(room - left if starts else 0)
+            if starts:
+                untouched = len(queue) - bool(queue and queue[0][0] < prompt_tokens)
+                saturated[rank] = guard and untouched > 0
         loads = [Load(decodes, tokens) for tokens in took]
         idle = not decodes and not any(took)
         step_ms = group_step(loads).step_ms
-        if release:
-            saturated = guard and crowded
-        steps.append(Step(number, counter, clock, step_ms, release, saturated, arrived, tuple(took),
+        steps.append(Step(number, counter, clock, step_ms, release, tuple(saturated), arrived, tuple(took),
                           tuple(len(queue) for queue in waiting), graph_mode(loads)))
         clock += step_ms
         ttfts_ms += [clock - since for since in done]
@@ -197,9 +199,9 @@ def why(run: Run, step: int, rank: int) -> str:
     before = run.steps[step - 1].waiting[rank] + now.arrived[rank]
     if not before:
         return "nothing waits"
-    if not now.release:
+    if not now.release and not run.steps[step - 1].saturated[rank]:
         return f"{before} wait{'s' * (before == 1)}: {now.counter} is no multiple of {interval}"
-    if now.counter % interval and run.steps[step - 1].saturated:
-        return "a release left prompts behind, so the interval is off until they are taken"
+    if not now.release:
+        return "it left prompts behind before, so the interval doesn’t hold it until they are taken"
     rest = now.waiting[rank]
     return f"takes what waits{f', {rest} left over the budget' if rest else ''}"

@@ -267,6 +267,22 @@ def test_a_crowded_queue_drops_the_interval_until_it_drains():
     assert sum(any(step.prefill) for step in guarded.steps) > 25
 
 
+def test_one_prompt_left_over_frees_its_rank_alone():
+    """As prefill_capacity_bound in vLLM's scheduler: each rank asks whether its own release left anybody waiting."""
+    run = aligned_prefills.simulate(ranks=2, prompt_tokens=3_000, every_steps=5, prefill_schedule_interval=8,
+                                    step_count=17, max_num_batched_tokens=3_128)
+    # A step has room for one prompt. By step 8 one has come to rank 0 since its last, at 5; two to rank 1, at 1 and 6.
+    assert (run.steps[8].prefill, run.steps[8].saturated) == ((3_000, 3_000), (False, True))
+    assert (run.steps[9].prefill, run.steps[9].saturated) == ((0, 3_000), (False, False))
+    assert run.steps[10].waiting == (1, 0) and not any(run.steps[10].prefill)  # and the interval holds again
+
+
+def test_a_prompt_that_has_begun_is_not_left_over():
+    run = aligned_prefills.simulate(ranks=1, prompt_tokens=5_000, every_steps=100, prefill_schedule_interval=8,
+                                    step_count=17, max_num_batched_tokens=3_128)
+    assert [step.step for step in run.steps if any(step.prefill)] == [0, 8]  # 3,000, and 2,000 at the next release
+
+
 def test_decodes_that_fill_the_budget_are_refused():
     with pytest.raises(Refusal, match="no prompt would ever start"):
         aligned_prefills.simulate(decodes=128, max_num_batched_tokens=128)
@@ -385,9 +401,10 @@ def test_every_prompt_token_is_waiting_or_prefilled(
         waiting = run.steps[-1].waiting[rank]
         assert 0 <= came - taken <= waiting * prompt
         assert waiting == 0 or came - taken > (waiting - 1) * prompt
-    for step in run.steps:
+    for before, step in zip((None, *run.steps), run.steps, strict=False):
         assert max(step.prefill) <= 1_024 - decodes
-        assert step.release or not any(step.prefill)
+        freed = before.saturated if before else (False,) * ranks
+        assert step.release or not any(took for took, free in zip(step.prefill, freed, strict=True) if not free)
 
 
 def test_an_interval_of_eight_doubles_the_rate_for_three_and_a_half_steps_of_wait():
