@@ -95,6 +95,8 @@ def test_three_drafts_bring_the_mask_out_from_under_the_forward():
     assert ran["two"].result.period_ms == ran["free"].result.period_ms == pytest.approx(9.1)
     assert ran["odd"].result.period_ms == pytest.approx(10 + 0.3 + 0.2 + 0.3)
     assert ran["small"].result.period_ms == pytest.approx(64 * 0.04 + 0.8)
+    for batch, forward_ms in ((64, ran["free"].inputs["forward_ms"]), (256, ran["many"].inputs["forward_ms"])):
+        assert round((15.01e9 + batch * 1_024 * 131_072) / 2.68e9, 1) == forward_ms  # weights and KV, read at 2.68 TB/s
 
 
 def test_drafts_lose_where_six_rows_of_products_outweigh_the_reads():
