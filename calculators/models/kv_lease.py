@@ -56,8 +56,11 @@ class Lease:
 
     @property
     def lost_beats(self) -> int:
-        """Heartbeats in a row that may be lost without losing the lease."""
-        return self.extension_s // self.interval_s - 1
+        """Heartbeats in a row that may be lost without losing the lease: the next has to come before the deadline.
+
+        One that comes at the deadline is too late, since D sends it no sooner than a whole interval after the last.
+        """
+        return max(-(-self.extension_s // self.interval_s) - 2, 0)
 
     @property
     def finding(self) -> str:
@@ -71,7 +74,7 @@ class Lease:
         last = f"the last beat, at {say(self.beats[-1].at_s, 's')}, gave {self.extension_s} s" if self.beats else \
             "no beat came"
         return (f"D dies at {say(self.end_s, 's')}: {last}. P frees at {say(self.frees_s, 's')}, and "
-                "nixl_num_kv_expired_reqs rises by one.")
+                "each of its workers adds one to nixl_num_kv_expired_reqs.")
 
 
 def solve(*, kv_lease_duration: int = 30, ends_by: str = DIES, ends_s: float = 22, arrives_s: float = 0,

@@ -197,8 +197,8 @@ def computes_itself(scene: Scene) -> float:
 def runs_out(scene: Scene) -> None:
     """Nobody reads: the lease ends."""
     scene.trace.at_ms = max(scene.trace.at_ms, scene.prefill_ms + scene.lease.frees_s * 1e3)
-    released(scene, f"{scene.lease.frees_s:g} s after the prefill the lease is over: nixl_num_kv_expired_reqs + 1.",
-             "finished_sending, expired")
+    released(scene, f"{scene.lease.frees_s:g} s after the prefill the lease is over: nixl_num_kv_expired_reqs + 1 from "
+             "each of P’s workers.", "finished_sending, expired")
 
 
 def d_dies(scene: Scene, queue_s: float, peer: str, fault: str) -> tuple[None, bool]:

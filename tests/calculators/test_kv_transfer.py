@@ -134,7 +134,8 @@ FIGURES = [  # what, from the lab, as the sheets of topic 7 give it
     ("worth, s", lambda: kv_lease.solve().extension_s, 20, 0),
     ("first deadline that a beat moves to, s", lambda: next(
         beat.deadline_s for beat in kv_lease.solve().beats if beat.moves), 35, 0),
-    ("beats that may be lost", lambda: kv_lease.solve().lost_beats, 3, 0),
+    ("beats that may be lost", lambda: kv_lease.solve().lost_beats, 2, 0),  # at 5 and 10 s; 15 s is before 20 s
+    ("beats that may be lost, 32 s", lambda: kv_lease.solve(kv_lease_duration=32).lost_beats, 3, 0),  # 21 s, every 5
     ("held for 45 s at 10/s, TB", lambda: kv_lease.solve(ends_by="reads", ends_s=45).pinned_gb / 1e3, 1.2, 0.01),
     ("D dies at 22 s, held, GB·s", lambda: kv_lease.solve().held_gb_s, 107, 0.5),
     ("blocks a rank", lambda: nixl_pull.simulate().blocks, 512, 0),
