@@ -95,7 +95,8 @@ class QuestionDesk(Desk):
         """What the empty field takes."""
         if self.check_kind == "outline":
             return "A few lines; kept while you type."
-        return f"number and unit: {forms_of(self.posed.check.unit)}"
+        unit = self.posed.check.unit
+        return f"{'number and unit' if unit else 'a number'}: {forms_of(unit)}"
 
     @property
     def tolerance_words(self) -> str:

@@ -72,10 +72,10 @@ def safe_html(text: str, inline: bool) -> str:
 
 
 def source_mark(name: str, sources: Sequence[str]) -> str:
-    """The small link from a number to the source it was read in."""
+    """The small link from a number to the source it was read in, in brackets: a bare "14⁵" reads as a power."""
     if name not in sources:
         return ""
-    return f'<sup><a class="source-mark" href="#source-{escape(name)}">{sources.index(name) + 1}</a></sup>'
+    return f'<sup><a class="source-mark" href="#source-{escape(name)}">[{sources.index(name) + 1}]</a></sup>'
 
 
 def parts(

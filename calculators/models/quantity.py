@@ -81,6 +81,8 @@ for noun, others in COUNTS.items():
 MULTIPLIERS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 MULTIPLIERS |= {"thousand": 1e3, "million": 1e6, "bn": 1e9, "billion": 1e9}
 FORMS = {"a time": "7.5 s, 500 ms", "a size": "31.5 GiB, 32 GB"}
+SMALLER = {1: "1,200 bytes, 1.2 kB", 1_000: "96 kB, 0.1 MB", 1_024: "96 KiB, 0.1 MiB", 1_000_000: "480 MB, 0.5 GB",
+           1_048_576: "480 MiB, 0.5 GiB"}  # of sizes, by what the unit asked for has of bytes
 SAMPLES = {"a time": 250.0, "a size": 31.5, "a ratio": 4.0}
 
 TYPED_ALIKE = str.maketrans(
@@ -177,6 +179,8 @@ def sample(unit: Unit) -> str:
 def forms_of(unit: str) -> str:
     """Two or three ways to write a value in this unit, of which each can be read: "7.5 s, 500 ms"."""
     expected = unit_of(unit) or Unit(unit, f"a number of {unit}")
+    if expected.kind == "a size" and expected.factor in SMALLER:
+        return SMALLER[expected.factor]
     if expected.kind in FORMS:
         return FORMS[expected.kind]
     if expected.kind == "a ratio":

@@ -125,7 +125,8 @@ def test_any_text_is_read_as_a_finite_number_or_refused(text: str, unit: str):
 
 
 @pytest.mark.parametrize(("unit", "forms"), [
-    ("ms", "7.5 s, 500 ms"), ("s", "7.5 s, 500 ms"), ("GiB", "31.5 GiB, 32 GB"), ("GB/s", "25 GB/s, 900 MB/s"),
+    ("ms", "7.5 s, 500 ms"), ("s", "7.5 s, 500 ms"), ("GiB", "31.5 GiB, 32 GB"), ("bytes", "1,200 bytes, 1.2 kB"),
+    ("MiB", "480 MiB, 0.5 GiB"), ("GB/s", "25 GB/s, 900 MB/s"),
     ("sequences", "1,200 sequences, 1.2k, 1.2e3"), ("tokens/s", "1,200 tokens/s, 1.2k, 1.2e3"),
     ("FLOP", "1,200 FLOP, 1.2k, 1.2e3"), ("×", "3.9×, 39/10"), ("%", "3.9%, 39/10"), ("", "3.9, 39/10"),
 ])

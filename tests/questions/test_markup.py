@@ -28,7 +28,7 @@ def test_a_flag_in_running_text_stays_in_one_piece_and_a_long_command_may_break(
 
 def test_a_source_mark_is_a_small_link_to_its_entry():
     html = markup.render("0.92[^util] of it.", {}, ["other", "util"], inline=True)
-    assert html == '0.92<sup><a class="source-mark" href="#source-util">2</a></sup> of it.'
+    assert html == '0.92<sup><a class="source-mark" href="#source-util">[2]</a></sup> of it.'
 
 
 def test_lines_stand_between_the_prose():
