@@ -293,7 +293,7 @@ PROCESSES = (
     Preset("one GPU", {"tensor_parallel": 1}, "Two: no worker process, though there is a worker."),
     Preset("TP 2, two API servers", {"tensor_parallel": 2, "api_servers": 2}, "Five serve, and a launcher watches."),
     Preset("two ranks of one GPU", {"tensor_parallel": 1, "data_parallel": 2},
-           "Workers are processes again, and somebody balances."),
+           "Workers are processes again, and a coordinator tells their queues."),
     Preset("TP 2, DP 4", {"tensor_parallel": 2, "data_parallel": 4}, "One node of eight GPUs: 17."),
     Preset("experts, balanced from outside", {"tensor_parallel": 1, "data_parallel": 8, "load_balancing": "external",
                                               "moe": True},
@@ -320,7 +320,7 @@ PLACEHOLDERS = (
 RUNNER = (
     Preset("as it comes", {}, "0.33.0 without a flag: V2, overlapped."),
     Preset("suffix decoding", {"speculation": "suffix"}, "One method moves a replica to V1, and off the overlap too."),
-    Preset("n-gram drafts", {"speculation": "ngram"}, "V2 overlaps with drafts of the CPU; V1 would not."),
+    Preset("n-gram drafts", {"speculation": "ngram"}, "V2 looks them up on the GPU; V1 would on the CPU, and wait."),
     Preset("pinned to V1 with PP 2", {"env": "0", "pipeline_parallel": 2, "async_flag": "on"},
            "Both asked for: it raises in place of falling back."),
     Preset("no Triton", {"triton": False}, "The old runner with a warning, and still overlapped."),

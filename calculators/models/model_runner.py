@@ -113,8 +113,10 @@ def not_on_v2(feature: str, speculation: str, pipeline_parallel: int, executor: 
         unsupported.append("parallel drafting for EAGLE speculative decoding")
     if feature == "vocabulary":
         unsupported.append("heterogeneous-vocabulary draft models")
-    if feature == "dbo-lora" or feature == "dbo" and env != "1":
-        unsupported.append("dual-batch overlap")
+    if feature in ("dbo", "dbo-lora") and env == UNSET:
+        unsupported.append("dual batch overlap")
+    elif feature == "dbo-lora":
+        unsupported.append("dual batch overlap with LoRA")
     return unsupported
 
 
@@ -154,9 +156,9 @@ def refusals(runner: str, triton: bool, feature: str, speculation: str, unsuppor
         return [message]
     if runner == V2:
         faults = [f"Model Runner V2 does not yet support: {', '.join(unsupported)}"] if unsupported else []
-        faults += [] if triton else ["Model Runner V2 needs Triton; its kernels have no second form."]
-        faults += ["V2 refuses Triton ReplaySSM."] if feature == "replayssm" else []
-        return faults + (["A logits processor of the old interface: V2 takes its own LogitsProcessor alone."]
+        faults += [] if triton else ["Model Runner V2 requires Triton."]
+        faults += ["Triton ReplaySSM requires Model Runner V1"] if feature == "replayssm" else []
+        return faults + (["V1-interface plugins are not supported by the V2 model runner."]
                          if feature == "old-processor" else [])
     lacks = [V2_ONLY[feature]] if feature in V2_ONLY else []
     lacks += ["dspark speculative decoding"] if speculation == "dspark" else []

@@ -48,20 +48,27 @@ def solve(*, tensor_parallel: int = 4, pipeline_parallel: int = 1, context_paral
 
     A worker for each GPU, unless the whole deployment has one: then EngineCore calls it in its own process. An
     EngineCore for each rank. As many API servers as ranks, local ones under hybrid load balancing, one under external.
-    A coordinator when there are several ranks and they are experts' or not balanced from outside.
-    Exact. Source: vllm 0.33.0, entrypoints/cli/serve.py, ServeSubcommand.cmd; config/vllm.py, needs_dp_coordinator.
-    Raises Refusal for more local ranks than ranks, and for more than one API server with the Rust front end.
+    A coordinator when there are several ranks and they are experts' or not balanced from outside; hybrid with one of
+    several ranks on the node counts as outside.
+    Exact. Source: vllm 0.33.0, entrypoints/cli/serve.py, ServeSubcommand.cmd; config/vllm.py, needs_dp_coordinator;
+    engine/arg_utils.py, EngineArgs.create_engine_config.
+    Raises Refusal for more local ranks than ranks, for more than one API server with the Rust front end, and for a
+    dense model's ranks balanced from outside.
     """
     if local_ranks and local_ranks > data_parallel:
         raise Refusal(f"{local_ranks} local ranks are more than the {data_parallel} there are.", "local_ranks")
     if rust_front_end and (api_servers or 1) > 1:
         raise Refusal("The Rust front end is one process; takes 1 API server, or nothing.", "api_servers")
+    if load_balancing == EXTERNAL and data_parallel > 1 and not moe:
+        raise Refusal("A dense model's ranks don't start behind an external balancer: run one server for each, with 1 "
+                      "rank. Experts do.", "load_balancing")
     local = 1 if load_balancing == EXTERNAL else local_ranks or data_parallel
     per_rank = tensor_parallel * pipeline_parallel * context_parallel
     usual = {INTERNAL: data_parallel, HYBRID: local, EXTERNAL: 1}[load_balancing]
     servers = api_servers or (1 if rust_front_end else usual)
     workers = local * per_rank if data_parallel * per_rank > 1 else 0
-    coordinator = int(data_parallel > 1 and (moe or load_balancing != EXTERNAL))
+    outside = load_balancing == EXTERNAL or load_balancing == HYBRID and local == 1
+    coordinator = int(data_parallel > 1 and (moe or not outside))
     launcher = int(servers > 1 or rust_front_end)
     serving = servers + local + workers + coordinator
     return ProcessMap(

@@ -187,9 +187,17 @@ def test_processes_are_counted_as_the_launch_code_starts_them(values: dict, serv
 
 
 def test_a_rank_balanced_from_outside_keeps_a_coordinator_for_experts_alone():
+    # vllm 0.33.0, engine/arg_utils.py: dense ranks raise behind an external balancer; hybrid with one rank is one too.
     outside = {"tensor_parallel": 1, "data_parallel": 8, "load_balancing": "external"}
     assert process_map.solve(**outside, moe=True).processes == 4
-    assert process_map.solve(**outside).processes == 3
+    with pytest.raises(Refusal, match="dense"):
+        process_map.solve(**outside)
+    one_of_eight = {**outside, "load_balancing": "hybrid", "local_ranks": 1}
+    assert process_map.solve(**one_of_eight).processes == 3
+    assert process_map.solve(**one_of_eight, moe=True).processes == 4
+
+
+def test_the_rust_front_end_has_a_parent():
     assert process_map.solve(tensor_parallel=1, rust_front_end=True).with_launcher == 3
 
 
@@ -273,6 +281,18 @@ def test_rows_are_tokens_and_waste(prompt: int, cap: int, eos: int, overlap: boo
 def test_the_rules_decide_runner_and_loop_in_their_order(values: dict, outcome: str):
     # vllm 0.33.0, config/vllm.py, read rule by rule.
     assert model_runner.solve(**values).outcome == outcome
+
+
+@pytest.mark.parametrize(("values", "says"), [
+    ({"feature": "dbo"}, "does not yet support dual batch overlap; using the V1"),
+    ({"feature": "dbo-lora"}, "does not yet support dual batch overlap; using the V1"),
+    ({"feature": "dbo-lora", "env": "1"}, "does not yet support: dual batch overlap with LoRA"),
+    ({"triton": False, "env": "1"}, "Model Runner V2 requires Triton."),
+    ({"feature": "replayssm"}, "Triton ReplaySSM requires Model Runner V1"),
+])
+def test_the_message_is_the_engines(values: dict, says: str):
+    # vllm 0.33.0, config/vllm.py and v1/worker/gpu_worker.py.
+    assert says in model_runner.solve(**values).message
 
 
 def test_the_new_runner_keeps_one_step_more_than_stages_in_flight():
