@@ -320,7 +320,7 @@ def test_a_group_fails_as_often_as_all_its_gpus(ranks: int, hours: int, days: fl
 
 def test_a_hung_group_is_noticed_by_the_probe_first_and_by_health_never():
     result = sick_rank.solve(sickness=sick_rank.HUNG)
-    assert [row.after_s for row in result.detectors] == [20, 300, 600, 1_800, None]
+    assert [row.after_s for row in result.detectors] == [20, 100, 300, 600, 1_800, None]
     assert (result.stuck_requests, result.lost_gpus, result.step_ms) == (4_096, 32, None)
 
 

@@ -130,6 +130,12 @@ def test_one_overloaded_pod_more_turns_the_winner_round(real_bank: loading.Bank)
     assert ran["pick"].result.min_max_terms == pytest.approx((0, 0.8, 1))
 
 
+def test_without_a_filter_on_roles_the_prefill_pod_takes_the_chat(real_bank: loading.Bank):
+    # 3 * 0.9 + 2 * 1, its queue being the shortest, + 2 * (1 - 0.1).
+    bare = played(real_bank, "endpoint-picker")["bare"].result
+    assert (bare.winner, bare.best_score) == ("prefill-1", pytest.approx(6.5))
+
+
 def test_an_endpoint_wins_by_hand(real_bank: loading.Bank):
     pick = played(real_bank, "endpoint-picker")["pick"].result
     assert pick.best_score == pytest.approx(2 * 0.9 + (1 - 6 / 8) + (1 - 0.72))
@@ -159,4 +165,4 @@ def test_a_probe_of_one_token_notices_within_twenty_seconds(real_bank: loading.B
     # Three failures 5 s apart, the last of which runs into its time-out of 5 s.
     hung = played(real_bank, "sick-rank")["hung"].result
     assert hung.detectors[0].after_s == 3 * 5 + 5
-    assert [detector.after_s for detector in hung.detectors[1:4]] == [300, 600, 1_800]
+    assert [detector.after_s for detector in hung.detectors[1:5]] == [100, 300, 600, 1_800]
