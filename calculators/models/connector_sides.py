@@ -383,6 +383,6 @@ def lines_of(scene: Scene, store_tokens: int, waiting: int, lookup_ms: float, kv
     yield Line("in blocks", f"{count:,} / {size}", blocks, "blocks")
     yield Line("left to compute", f"{scene.prompt:,} − {scene.hit + count:,}",
                max(scene.prompt - scene.hit - count, 1), "tokens")
-    yield Line("asking, each step", f"{waiting} × {lookup_ms:g} ms", waiting * lookup_ms, "ms")
+    yield Line("asking, in one step", f"{waiting} × {lookup_ms:g} ms", waiting * lookup_ms, "ms")
     yield Line("block ids sent down", f"{blocks:,} × {BLOCK_ID_BYTES} B", blocks * BLOCK_ID_BYTES, "B")
     yield Line("KV that never passes", f"{count:,} × {kv_bytes_per_token:,} B", count * kv_bytes_per_token / 1e9, "GB")
