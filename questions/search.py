@@ -96,7 +96,7 @@ def document(
     laid = tuple(texts.get(name, "") for name in words.FIELDS)
     counts, lengths = words.counted(laid)
     more["phrases"] = [words.stems_of(phrase) for phrase in (title, *asked_as)]
-    said = repr((title, laid, sorted((name, str(value)) for name, value in more.items())))
+    said = repr((title, sorted(counts.items()), sorted((name, str(value)) for name, value in more.items())))
     return SearchDocument(
         kind=kind, slug=slug, title=title, words=" ".join(sorted(counts)), counts=counts, lengths=lengths,
         digest=sha256(said.encode()).hexdigest(), **more,

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-WORD = re.compile(r"[^\W_]+(?:\.[0-9]+)*")
+WORD = re.compile(r"[0-9]+(?:\.[0-9]+)*(?=(?:[kmgt]i?b|[mu]s|[qr]ps)\b)|[^\W_]+(?:\.[0-9]+)*")  # 80gb is 80 and gb
 STANDS_ANYWHERE = (
     "a an the is are was were be been am i my me our we you your it its of to in on at for and or with by from as that "
     "this these those there their them they what which how why when where who does do did can could should would will "
     "may has have had if then than but so just get gets got any some into about explain tell "
-    "pick choose set want need use using make makes made happen happens much many too very still now go goes went mean"
+    "pick choose set want need needed use using make makes made happen happens much too very still now go goes went "
+    "mean though might shall please rather thus ones"
 )
 STOPS = frozenset(STANDS_ANYWHERE.split())
 ENDINGS = (
@@ -23,7 +24,8 @@ ENDINGS = (
 SHORTEST_STEM = 3
 # A field's weight, and how much its length counts against a word in it.
 FIELDS = {"title": (6.0, 0.3), "asked_as": (4.0, 0.0), "ask": (2.5, 0.4), "text": (1.0, 0.6)}
-NUMBERS_COUNT = 0.4  # of what a word does: a typed number is an example more often than a name
+NUMBERS_COUNT = 0.3  # of what a word does: a typed number is an example more often than a name
+GUESSES_COUNT = 0.6  # of what a word does: what a slip was read as may be a word we don't know
 CLOSE = 1.5  # what a phrase of a document adds that is just what was typed, as a share of the score
 SATURATION = 4.0  # from about which weighted count on one more says little
 
@@ -80,14 +82,16 @@ def distance(one: str, other: str, most: int) -> int:
 def nearest(word: str, vocabulary: Mapping[str, int]) -> str:
     """The word of a vocabulary {word: how often} that was probably meant; empty when none is near.
 
-    Short words are abbreviations and are taken as they stand; from eight letters on two slips are forgiven.
+    Short words are abbreviations and are taken as they stand; from eight letters on two slips are forgiven. The first
+    letter is hardly ever a slip, but for one swapped with the second: another one there makes another word.
     """
-    if len(word) < 4 or word[0].isdigit():
+    if len(word) < 5 or word[0].isdigit():
         return ""
     most = 1 if len(word) < 8 else 2
     found = [
         (distance(word, other, most), -count, other) for other, count in vocabulary.items()
         if abs(len(other) - len(word)) <= most and len(set(word) ^ set(other)) <= 2 * most
+        and (other[0] == word[0] or other[:2] == word[1::-1])
     ]
     near = min(found, default=(most + 1, 0, ""))
     return near[2] if near[0] <= most else ""
@@ -111,10 +115,12 @@ def counted(texts: tuple[str, ...]) -> tuple[dict[str, list[int]], list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing looked for: stems that say it, each with how well it does, 1 for what was typed."""
+    """One thing looked for: stems that say it, each with how well it does, 1 for what was typed; and whether the word
+    is a guess at what was meant."""
 
     typed: str
     weights: Mapping[str, float]
+    guessed: bool = False
 
 
 def terms_of(text: str, synonyms: Iterable[Sequence[str]], meant: Mapping[str, str]) -> list[Term]:
@@ -135,7 +141,8 @@ def terms_of(text: str, synonyms: Iterable[Sequence[str]], meant: Mapping[str, s
                         weight = 0.5 / len(other) ** 0.5
                         if word not in phrase:
                             weights[own][word] = max(weights[own].get(word, 0), weight)
-    return [Term(word, stems) for word, stems in weights.items()]
+    guesses = {stem(word) for word in meant.values()}
+    return [Term(word, stems, word in guesses) for word, stems in weights.items()]
 
 
 def stands_in(phrase: Sequence[str], words: Sequence[str]) -> bool:
@@ -178,6 +185,8 @@ def rarity_of(term: Term, documents: Sequence[Bag], total: int) -> float:
     found = sum(term.typed in one.counts for one in documents)
     found = found or sum(any(word in one.counts for word in term.weights) for one in documents)
     rare = math.log(1 + (total - found + 0.5) / (found + 0.5))
+    if term.guessed:
+        rare *= GUESSES_COUNT
     return rare * NUMBERS_COUNT if term.typed.replace("d", "").isdigit() else rare
 
 

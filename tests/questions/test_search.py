@@ -12,6 +12,8 @@ from questions.models import Note, Question, SearchDocument
 from questions.notes import shown_value
 from questions.search import find
 
+pytestmark = pytest.mark.django_db  # what a test changes is as it was afterwards
+
 # What a candidate would type, and the question that is meant: it is among the first three.
 PHRASES = {
     "why is my GPU idle": "cpu-bound-server",
@@ -34,7 +36,28 @@ PHRASES = {
     "decode instance died, blocks not freed": "nixl-pull",
     "one slow gpu in the expert parallel group": "sick-rank",
     "flashinfer or flash attention": "attention-backends",
+    "which process does tokenization": "process-map",
+    "--async-scheduling disabled when": "async-scheduling",
+    "nsys shows cudaMemcpy blocking between steps": "hidden-sync",
+    "can i serve this from a mac studio": "laptop-or-datacenter",
+    "kv offload to dram over pcie": "recompute-or-move",
+    "lower itl without killing throughput": "budget-dial",
+    "server saturated, should we shed load": "overload-queueing",
+    "why last token is always recomputed even with full prefix hit": "block-identity",
+    "prefix cache hit rate 0 but cache is full": "eviction-order",
+    "vllm or sglang for chat": "radix-or-hash",
+    "block_size 16 or 128": "paging-waste",
+    "does fp8 kv cache hurt acuracy": "fp8-kv",
+    "max_model_len too large error, estimated maximum model length": "three-flags",
+    "avg concurrent requests from qps and latency": "in-flight",
+    "vllm:spec_decode_num_accepted_tokens": "acceptance-metrics",
+    "lots of fine tunes on one base model": "many-adapters",
+    "regex constrained decoding cost per token": "grammar-mask",
+    "eager mode gpu starved": "launch-bound",
+    "redundant experts balancedness": "hot-experts",
+    "thinking models run out of kv mid generation": "long-replies",
 }
+OTHER_WORDS = ["math", "unavailable", "rollback"]  # each a letter or two from a word of the bank
 SLIPS = {
     "kv cahce oom": ("kv cache oom", "refuses-to-start"),
     "preemtion victim": ("preemption victim", "preemption-victim"),
@@ -54,14 +77,6 @@ def reader(django_db_setup: None, django_db_blocker: object, real_bank: loading.
 
 
 @pytest.fixture
-def put_back(reader: User) -> Iterator[None]:
-    """What the test changes is as it was afterwards."""
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
-
-
-@pytest.fixture
 def page(reader: User) -> Client:
     client = Client()
     client.force_login(reader)
@@ -73,7 +88,6 @@ def slugs(user: User, text: str, kind: str) -> list[str]:
 
 
 def test_before_anything_is_loaded_nothing_is_found(ada: User):
-    # It also has the database made where this file is run alone: what follows takes no fixture that would.
     assert find(ada, "kv cache").groups == []
 
 
@@ -86,6 +100,15 @@ def test_the_right_question_is_among_the_first_three(reader: User, phrase: str):
 def test_a_slip_is_read_as_what_was_meant(reader: User, typed: str):
     found = find(reader, typed)
     assert (found.read_as, SLIPS[typed][1] in found.questions[:3]) == (SLIPS[typed][0], True)
+
+
+@pytest.mark.parametrize("word", OTHER_WORDS)
+def test_another_word_is_no_slip(reader: User, word: str):
+    assert find(reader, f"{word} kv cache").read_as == ""
+
+
+def test_a_unit_may_stand_right_behind_its_number(reader: User):
+    assert find(reader, "where did my 80gb go").questions == find(reader, "where did my 80 gb go").questions
 
 
 def test_a_question_is_first_by_its_title(reader: User):
@@ -122,7 +145,7 @@ def test_odd_texts_find_something_or_nothing(reader: User, text: str):
 
 
 @pytest.mark.parametrize("kept_back", [{"draft": True}, {"retired": True}])
-def test_a_draft_and_what_is_retired_are_not_found(reader: User, put_back: None, kept_back: dict[str, bool]):
+def test_a_draft_and_what_is_retired_are_not_found(reader: User, kept_back: dict[str, bool]):
     assert find(reader, "emoji broken stream").questions[0] == "stream-detokenize"
     Question.objects.filter(slug="stream-detokenize").update(**kept_back)
     assert "stream-detokenize" not in slugs(reader, "emoji broken stream", "questions")
@@ -130,7 +153,7 @@ def test_a_draft_and_what_is_retired_are_not_found(reader: User, put_back: None,
     assert slugs(reader, "default max-num-seqs on an H100", "numbers") == []
 
 
-def test_somebody_elses_own_card_is_not_found(reader: User, put_back: None):
+def test_somebody_elses_own_card_is_not_found(reader: User):
     own = Note.objects.get(slug="def-seqs-h100")
     own.pk, own.slug, own.ask = None, "own-card", "Sevenfold zebra latency"
     own.owner = User.objects.create_user("other@example.org", "a long password")
@@ -151,7 +174,7 @@ def test_a_hit_gives_no_answer_away(reader: User):
         assert len(said) < 12 or said not in document.line
 
 
-def test_an_edit_is_found_at_once_and_a_second_look_changes_nothing(reader: User, put_back: None):
+def test_an_edit_is_found_at_once_and_a_second_look_changes_nothing(reader: User):
     assert search.rebuild() == 0
     question = Question.objects.select_related("topic").get(slug="in-flight")
     question.title = "Kangaroos in flight"
@@ -162,7 +185,7 @@ def test_an_edit_is_found_at_once_and_a_second_look_changes_nothing(reader: User
     assert search.rebuild() == 0
 
 
-def test_what_is_gone_is_not_found(reader: User, put_back: None):
+def test_what_is_gone_is_not_found(reader: User):
     Question.objects.filter(slug="in-flight").delete()
     search.rebuild()
     assert "in-flight" not in slugs(reader, "sequences in flight", "questions")
@@ -188,7 +211,7 @@ def test_the_sheet_is_the_pages_own_part(page: Client):
     assert '<div id="hits"' in text
 
 
-def test_the_glossary_names_the_questions_that_use_a_term(page: Client, reader: User, put_back: None):
+def test_the_glossary_names_the_questions_that_use_a_term(page: Client, reader: User):
     def row(slug: str) -> str:
         return page.get("/glossary/").content.decode().partition(f'id="{slug}"')[2].partition("</section>")[0]
 

@@ -52,6 +52,23 @@ def test_a_slip_is_read_as_the_nearest_word_and_an_abbreviation_as_it_stands():
     assert nearest("xylophone", vocabulary) == ""
 
 
+def test_another_first_letter_makes_another_word_and_a_swapped_one_does_not():
+    vocabulary = {"picked": 9, "available": 9}
+    assert nearest("kicked", vocabulary) == nearest("unavailable", vocabulary) == ""
+    assert nearest("ipcked", vocabulary) == "picked"
+
+
+def test_what_was_typed_goes_before_what_a_slip_was_read_as():
+    terms = terms_of("beam thruoghput", [], {"thruoghput": "throughput"})
+    beam, throughput = scores(terms, [bag(ask="beam"), bag(ask="throughput")], 10)
+    assert beam > throughput > 0
+
+
+def test_a_unit_right_behind_its_number_is_a_word():
+    assert words_of("80GB, 1.5 gib/s, 30ms, H100, 8b, 0.92") == [
+        "80", "gb", "1.5", "gib", "s", "30", "ms", "h100", "8b", "0.92"]
+
+
 def test_other_words_for_it_count_half():
     (term, *rest) = terms_of("oom", SYNONYMS, {})
     assert rest == []
