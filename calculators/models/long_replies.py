@@ -58,7 +58,8 @@ class Burst:
     `prefill_steps` counts the last one by its share. In phase every request needs its next block in one step,
     `first_preemption_step` (0: never). Spread over the block they would fill the pool after `mean_full_tokens` each.
     `falls` follows the last admitted being preempted; none comes back before a reply ends, since the others take each
-    freed block: `stall_s` is what the first to go waits until then (0: nobody goes).
+    freed block: `stall_s` is what the first to go has waited by then (0: nobody goes). It waits on, since each victim
+    is put in front of those before it.
     """
 
     admitted: int
