@@ -10,7 +10,7 @@ SLOW, HUNG = "slow", "hung"
 PROBE_S, PROBE_FAILURES, PROBE_TIMEOUT_S = 5, 3, 5  # a readiness probe that generates a token
 DETECTORS = (
     ("one-token probe", float(PROBE_S * PROBE_FAILURES + PROBE_TIMEOUT_S), "5 s apart, 3 failures, 5 s time-out"),
-    ("DeepEP’s time-out", 100.0, "its low-latency kernels alone, 2e11 cycles: about; then they trap, or mask the rank"),
+    ("DeepEP’s time-out", 100.0, "its kernels count 2e11 cycles, about 100 s; then they trap, or mask the rank"),
     ("execute-model time-out", 300.0, "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS"),
     ("NCCL time-out", 600.0, "--distributed-timeout-seconds left at None; torch's groups only, not pynccl or DeepEP"),
     ("gloo time-out", 1_800.0, "--cpu-distributed-timeout-seconds left at None"),
