@@ -130,6 +130,13 @@ def test_the_gpu_leads_up_to_58_users_and_the_measured_shares_are_as_told():
     assert ran["no_kv"].result.most_users == 52
     assert ran["both"].result.most_users == 58
     assert ran["sparse"].result.laptop_tokens_per_s == pytest.approx(546 / 2.7)
+    # The input embedding, 128,256 x 4,096: 2 bytes in bf16, 4.5 bits in the 4-bit file.
+    rows = 128_256 * 4_096 / 1e9
+    unread, unread_in_4_bits = 2 * rows, 4.5 / 8 * rows
+    assert unread / 16.06 == pytest.approx(1 / 16, abs=0.005)
+    assert unread_in_4_bits / 4.92 == pytest.approx(1 / 16, abs=0.005)
+    read = 546 / (4.92 - unread_in_4_bits + context)
+    assert (3_350 / read - (16.06 - unread)) / (3_350 / laptop - 16.06) == pytest.approx(1 - 1 / 20, abs=0.005)
     # Published runs: 20.9 and 46.2 tokens/s of decode, 225 and 500 of prompt.
     assert 20.9 / ran["mini"].result.laptop_tokens_per_s == pytest.approx(0.86, abs=0.005)
     assert 46.2 / ran["older"].result.laptop_tokens_per_s == pytest.approx(0.57, abs=0.005)
