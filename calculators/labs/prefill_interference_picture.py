@@ -27,6 +27,7 @@ MOST_DRAWN = 300  # chunks; more are drawn in groups at their longest gap
 THINNEST_TICK = 3  # units between two tokens; nearer ones are a solid bar
 NUMBERED = 18  # width from which a chunk carries its number
 LANE = 112  # width of the lanes' names
+TOP = 15  # above it a round gap would run into the heading
 ROWS = 24  # of the table of chunks
 ROUND = (1, 2, 5)
 
@@ -140,7 +141,7 @@ def round_gaps(frame: Frame) -> list[float]:
     low, high = frame.gap.low - 0.02, frame.gap.high + 0.08
     between = ROUND if high - low < 1.5 else (1,)
     marks = (n * 10.0**power for power in range(floor(low), ceil(high) + 1) for n in between)
-    return [mark for mark in marks if low <= log10(mark) <= high]
+    return [mark for mark in marks if low <= log10(mark) <= high and frame.y(mark) >= TOP]
 
 
 def phases(result: Interference) -> list[tuple[float, float, float]]:

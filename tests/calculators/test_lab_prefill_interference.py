@@ -10,6 +10,7 @@ from calculators.labs import LABS
 from calculators.labs.prefill_interference_picture import picture
 from calculators.models.base import Refusal
 from calculators.pictures import NARROW, WIDE, Bar, Path, Text
+from tests.calculators.drawings import assert_within, words
 
 VIEW = LABS["prefill-interference"].views[0]
 
@@ -90,6 +91,14 @@ def test_every_preset_shows_what_its_note_claims(preset):
         "32B on an H200": lambda: 25 < result.lockout_s < 40,
     }
     assert claims[preset.name]()
+
+
+def test_a_round_gap_past_the_top_has_no_figure():
+    # one token on a fast GPU: the gaps are 0.84 to 0.91 ms, and 2 ms would lie above the drawing
+    made = drawn({"prompt_tokens": 1, "context_tokens": 0, "tb_per_s": 49.8, "cpu_ms": 0, "pool_gib": 0.5})
+    assert_within(made.wide, WIDE)
+    assert_within(made.narrow, NARROW)
+    assert "1 ms" in words(made.wide) and "2 ms" not in words(made.wide)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
