@@ -210,6 +210,7 @@ def tell(result: serve_builder.Serve) -> Iterator[str]:
     for part in result.parts:
         yield f"{part.text}: {part.meaning}"
         yield from (f"  {'REFUSED' if each.refused else 'warning'} {each.id}: {each.says}" for each in part.findings)
+        yield from (f"  not copied either, {each.id}: {each.says}" for each in part.leans)
     yield from (f"{'REFUSED' if each.refused else 'warning'} {each.id}: {each.says}" for each in result.general)
     yield from result.faults
     yield f"vLLM fills in {', '.join(result.filled_in)}"

@@ -54,7 +54,8 @@ DRAFTERS = (NGRAM, EAGLE3, MTP, DRAFT, SUFFIX)
 class Part:
     """One line of the command: the flag and its value as written, what it means, and what the rules say of it.
 
-    `by_knob` says that a knob gives it. An `unknown` one is refused by the parser; its meaning says why.
+    `by_knob` says that a knob gives it. An `unknown` one is refused by the parser; its meaning says why. `leans` are
+    the refusals that come of leaving out the refused lines.
     """
 
     flag: str
@@ -65,10 +66,15 @@ class Part:
     by_knob: bool = False
     unknown: bool = False
     near: str = ""
+    leans: tuple[Finding, ...] = ()
 
     @property
     def refused(self) -> bool:
         return self.unknown or any(one.refused for one in self.findings)
+
+    @property
+    def copied(self) -> bool:
+        return not self.refused and not self.leans
 
     @property
     def text(self) -> str:
@@ -79,9 +85,9 @@ class Part:
 class Serve:
     """The command line by line, what vLLM fills in, what the rules say of the rest, and the fit.
 
-    `command` is the text to copy: without the lines that would be refused. `refusals` and `warnings` count the rules
-    that fire. `at_once` are requests of full length that fit at once. `memory_share`, `step_tokens`, `step_sequences`
-    and `batch_adapters` are settings as vLLM completes them.
+    `command` is the text to copy: without the lines that would be refused, or then would be. `refusals` and `warnings`
+    count the rules that fire. `at_once` are requests of full length that fit at once. `memory_share`, `step_tokens`,
+    `step_sequences` and `batch_adapters` are settings as vLLM completes them.
     """
 
     model_id: str
@@ -107,7 +113,7 @@ class Serve:
     @property
     def left_out(self) -> tuple[Part, ...]:
         """The lines that are not copied."""
-        return tuple(part for part in self.parts if part.refused)
+        return tuple(part for part in self.parts if not part.copied)
 
 
 def solve(*, model: str = "llama-3.1-70b", checkpoint: str = "", gpu: str = "h100", gpus: int = 4,
@@ -248,6 +254,8 @@ def judged(command: Command, scene: Scene, mean_tokens: int, by_knobs: int) -> S
              by_knob=at < by_knobs)
         for at, one in enumerate(command.given)
     ]
+    leaning = leans(command, scene, {at for at, part in enumerate(parts) if part.refused})
+    parts = [replace(part, leans=tuple(leaning.get(at, ()))) for at, part in enumerate(parts)]
     parts += [unknown_part(one) for one in command.unknown]
     general = tuple(each for each in found if each.flag not in here)
     fitting = fit(scene, mean_tokens)
@@ -265,6 +273,22 @@ def judged(command: Command, scene: Scene, mean_tokens: int, by_knobs: int) -> S
     return replace(made, command=text_of(made), finding=finding(made))
 
 
+def leans(command: Command, scene: Scene, refused: set[int]) -> dict[int, list[Finding]]:
+    """Why flags are refused once those at the `refused` places are left out, by place; of one given twice the last."""
+    left, found = dict(enumerate(command.given)), {}
+    while refused:
+        left = {at: one for at, one in left.items() if at not in refused}
+        last = {one.flag.dest: at for at, one in left.items()}
+        rest = replace(scene, values={one.flag.dest: one.value for one in left.values()},
+                       texts={one.flag.dest: one.text for one in left.values()})
+        refused = set()
+        for each in findings(rest):
+            if each.refused and (at := last.get(each.flag)) is not None:
+                found.setdefault(at, []).append(each)
+                refused.add(at)
+    return found
+
+
 def unknown_part(one: Unknown) -> Part:
     """What the parser refuses, as a line of its own."""
     words = one.text.split(" ", 1)
@@ -274,7 +298,7 @@ def unknown_part(one: Unknown) -> Part:
 def text_of(made: Serve) -> str:
     """The command as a shell takes it, a flag a line, without what would be refused."""
     start = " ".join((*made.variables, "vllm serve", written(made.model_id)))
-    return " \\\n  ".join([start, *(part.text for part in made.parts if not part.refused)])
+    return " \\\n  ".join([start, *(part.text for part in made.parts if part.copied)])
 
 
 def model_meaning(scene: Scene, fitting: Fit) -> str:

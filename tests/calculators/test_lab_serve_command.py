@@ -36,6 +36,12 @@ def test_the_page_says_each_line_and_refuses_the_expert_split(client: Client) ->
     assert "<b>32768</b>" in html and "0.9 × 79.19" not in html and "0.90 × 79.19" in html
 
 
+def test_the_page_says_which_line_leans_on_a_refused_one(client: Client) -> None:
+    html = client.get("/labs/serve-command", {"enable_eplb": "on", "redundant_experts": "70"}).content.decode()
+    assert "<b>Not copied either:</b> 70 redundant experts without --enable-eplb" in html
+    assert "To copy, without the refused lines" in html
+
+
 def test_a_pasted_command_leads_to_its_knobs(client: Client) -> None:
     response = client.post("/labs/serve-command/paste", {"pasted": PASTED})
     assert response.status_code == 302

@@ -341,6 +341,14 @@ def test_a_refused_line_is_not_copied_and_the_rest_is() -> None:
     assert [part.flag for part in result.left_out] == ["--enable-expert-parallel", "--swap-space"]
 
 
+def test_what_leans_on_a_refused_line_is_not_copied_either() -> None:
+    result = solve(model="llama-3.1-8b", enable_eplb=True, redundant_experts=70)  # a dense model: no experts to move
+    balancer, copies = (part for part in result.parts if part.flag in ("--enable-eplb", "--eplb-config"))
+    assert balancer.refused and not copies.refused
+    assert copies.leans[0].says == "70 redundant experts without --enable-eplb: nothing would place them."
+    assert "eplb" not in result.command and result.left_out == (balancer, copies)
+
+
 KNOBS = st.fixed_dictionaries({}, optional={
     "model": st.sampled_from([*MODELS, "named"]), "checkpoint": st.sampled_from(["org/m", "./a b", "it's", "$HOME/m"]),
     "gpu": st.sampled_from(list(GPUS)), "tensor_parallel_size": st.integers(1, 1_024),
@@ -382,5 +390,5 @@ FLAG_TEXT = st.lists(st.sampled_from([
 @given(FLAG_TEXT, st.sampled_from([*MODELS, ODD_HEADS]), st.text(max_size=20))
 def test_no_flags_break_the_rules(flags: str, model: str, env: str) -> None:
     result = of(flags, model, env)
-    assert result.command.count("\n") == sum(not part.refused for part in result.parts)
+    assert result.command.count("\n") == sum(part.copied for part in result.parts)
     assert result.fit.at_once >= 0 and all(line.value == line.value for line in result.lines)
