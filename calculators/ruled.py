@@ -1,11 +1,13 @@
 """Paper ruled in round columns, and bars that lie on it."""
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import ceil, floor
 
-from calculators.pictures import Bar, Scale, Shape, Text, line
+from calculators.pictures import Bar, Path, Scale, Shape, Text, line
 
 ROUND = (1, 2, 5)
 LETTER = 7.4  # width of a letter of a label, about
+LARGER = {"end": 1.5, "name": 1.25}  # words of these looks against a label's
+EDGE = 4  # from a picture's left edge: a figure in the middle of a line there would stand out of it
 
 
 def round_unit(span: float, most: int) -> float:
@@ -22,7 +24,7 @@ def columns(scale: Scale, unit: float, top: float, foot: float, every: int = 5, 
             most: int = 12) -> Iterator[Shape]:
     """A line at each unit from `top` to `foot` and a figure under every `every`-th, fewer where they are many.
 
-    `said` writes a figure; the last one keeps within the right edge.
+    `said` writes a figure; the first and the last one keep within the picture's edges.
     """
     first, last = ceil(scale.low / unit - 1e-9), floor(scale.high / unit + 1e-9)
     every *= max(ceil((last - first) / every / most), 1)
@@ -30,7 +32,8 @@ def columns(scale: Scale, unit: float, top: float, foot: float, every: int = 5, 
         x = scale(number * unit)
         yield line(x, top, x, foot, "grid")
         if number % every == 0:
-            yield Text(x, foot + 17, said(number * unit), "axis", "end" if x > scale.end - 24 else "middle")
+            anchor = "start" if x < EDGE else "end" if x > scale.end - 24 else "middle"
+            yield Text(x, foot + 17, said(number * unit), "axis", anchor)
 
 
 def rows(scale: Scale, unit: float, left: float, right: float) -> Iterator[Shape]:
@@ -44,6 +47,30 @@ def rows(scale: Scale, unit: float, left: float, right: float) -> Iterator[Shape
 def width_of(words: str) -> float:
     """Room that a label takes, about."""
     return LETTER * len(words)
+
+
+def past_words(x: float, top: float, foot: float, shapes: Iterable[Shape], css: str = "pen") -> Path:
+    """An upright line from `top` to `foot` that leaves out the words in its way."""
+    pieces, start = [], top
+    for above, below in sorted(heights_at(x, shapes)):
+        pieces.append((start, min(above, foot)))
+        start = max(start, below)
+    pieces.append((start, foot))
+    return Path("".join(f"M{x:g} {a:g}L{x:g} {b:g}" for a, b in pieces if b > a) or f"M{x:g} {foot:g}", css)
+
+
+def heights_at(x: float, shapes: Iterable[Shape]) -> Iterator[tuple[float, float]]:
+    """From where to where words stand at x."""
+    for shape in shapes:
+        if isinstance(shape, Path) or not shape.text:
+            continue
+        css, at, foot = (shape.text_css, shape.text_x, shape.text_y + 5) if isinstance(shape, Bar) else (
+            shape.css, shape.x, shape.y)
+        larger = max((LARGER.get(look, 1) for look in css.split()), default=1)
+        width = 0.95 * width_of(shape.text) * larger
+        left = at - width * {"start": 0, "middle": 0.5, "end": 1}[shape.anchor]
+        if left - 3 < x < left + width + 3:
+            yield round(foot - 11 * larger, 2), round(foot + 4 * larger, 2)
 
 
 def fitting(words: str, room: float) -> str:

@@ -4,7 +4,8 @@ from calculators.labs.batch_ceilings_picture import LABELS, PANELS, ceilings, co
 from calculators.log_paper import log_paper
 from calculators.models.batch_ceilings import LARGEST_BATCH, BatchCeilings
 from calculators.models.quantity import say
-from calculators.pictures import MEASURE, NARROW, Drawing, Shape, Text, line
+from calculators.pictures import MEASURE, NARROW, Drawing, Shape, Text
+from calculators.ruled import past_words
 
 THROUGHPUT = PANELS[1]
 
@@ -29,7 +30,8 @@ def throughput(result: BatchCeilings, context: int, said: float | None, width: f
     ]
     if said and paper.holds(said):
         x = paper.x(said)
-        shapes += [line(x, top, x, foot, "pen"), plate(x, foot - 22, f"you: {say(said, '', 4)}", "pen-text", right)]
+        shapes.append(plate(x, foot - 22, f"you: {say(said, '', 4)}", "pen-text", right))
+        shapes.append(past_words(x, top, foot, shapes))
     elif said and said > 0:
         shapes.append(plate(right, foot - 22, f"you: {say(said, '', 4)}, beyond", "pen-text", right))
     title = f"{result.finding} {result.binds_verdict}"

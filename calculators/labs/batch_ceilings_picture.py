@@ -8,6 +8,7 @@ from calculators.log_paper import LogPaper, dot, log_paper
 from calculators.models.batch_ceilings import LARGEST_BATCH, BatchCeilings, Point, point
 from calculators.models.quantity import say
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, polyline, wall_beside
+from calculators.ruled import past_words
 
 FINENESS = 8  # points of a line in each doubling of the batch
 LABELS = 62  # height of the ceilings' names
@@ -58,7 +59,7 @@ def picture(shown: Shown) -> Picture:
 
 def over_the_batch(result: BatchCeilings, context: int, said: float | None, narrow: bool) -> Drawing:
     """Three panels on one scale of batches, crossed by the walls."""
-    left, right, row = (44, NARROW - 6, 15) if narrow else (72, WIDE - 14, 18)
+    left, right, row = (46, NARROW - 6, 15) if narrow else (72, WIDE - 14, 18)
     top, shapes, papers = LABELS + 26, [], []
     for panel in PANELS:
         values = [getattr(each, panel.figure) for each in result.sweep]
@@ -76,8 +77,8 @@ def over_the_batch(result: BatchCeilings, context: int, said: float | None, narr
     if said and last.holds(said):
         x = last.x(said)
         beside_names = max(x, left + 165)
-        shapes += [line(x, LABELS + 26, x, last.up.start, "pen"),
-                   plate(beside_names, papers[1].up.start + 10, f"your {said:,.4g}", "pen-text", right)]
+        shapes.append(plate(beside_names, papers[1].up.start + 10, f"your {said:,.4g}", "pen-text", right))
+        shapes.append(past_words(x, LABELS + 26, last.up.start, shapes))
     return Drawing(NARROW if narrow else WIDE, last.up.start + 24, result.finding, tuple(shapes))
 
 
@@ -120,15 +121,16 @@ def marked(at: Point, panel: Panel, paper: LogPaper, css: str, narrow: bool) -> 
     value = getattr(at, panel.figure)
     x, y = paper.x(at.batch), paper.y(value)
     words = figure(value) + ("" if narrow else panel.unit)
-    yield dot(x, y, css)
+    width = 7.5 * len(words) + 6
     if css == "present" and x - ROOM > paper.across.start:
-        yield Text(x - 10, y + (18 if panel.falls else -8), words, "strong", "end")
+        yield plate(x - 10 - width / 2, y + (6 if panel.falls else -20), words, "strong", paper.across.end)
     elif css == "present":
         yield plate(x + 14 + 4 * len(words), y - 8, words, "strong", paper.across.end)
     elif x + ROOM < paper.across.end:
-        yield Text(x + 14, y + (-6 if panel.falls else 16), words, "value")
+        yield plate(x + 14 + width / 2, y + (-18 if panel.falls else 4), words, "value", paper.across.end)
     else:
         yield plate(x, y - 25, words, "value", paper.across.end)
+    yield dot(x, y, css)
 
 
 def plate(x: float, y: float, words: str, css: str, right: float) -> Bar:

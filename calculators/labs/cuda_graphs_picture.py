@@ -8,7 +8,7 @@ from calculators.labs.kv_size_parts import Part, Row, Swatch, Table, both, sides
 from calculators.models.launch_bound import EAGER, WHOLE, Launch, LaunchBound, Way, solve
 from calculators.models.quantity import say
 from calculators.pictures import Bar, Drawing, Path, Scale, Shape, Text, line
-from calculators.ruled import columns, figures, round_unit, width_of
+from calculators.ruled import columns, figures, past_words, round_unit, width_of
 
 LANE, GROUP = 18, 76
 WINDOW = 15  # launches of the eager step that are drawn larger; 6 on a phone
@@ -93,8 +93,10 @@ def whole(result: LaunchBound, said: float | None, width: float, narrow: bool) -
         shapes += lanes_of(result, way, scale, 12 + GROUP * place, narrow)
     if said is not None and 0 < said <= scale.high:
         x, top = scale(said), 12 + GROUP + (16 if narrow else -6)
-        shapes += [line(x, top, x, top + 62, "pen"),
-                   Text(x + 5, top + 61, f"your {say(said, 'ms')}", "pen-text halo")]
+        words = f"your {say(said, 'ms')}"
+        left = x + 5 + width_of(words) > width
+        shapes.append(Text(x + (-5 if left else 5), top + 61, words, "pen-text halo", "end" if left else "start"))
+        shapes.append(past_words(x, top, top + 62, shapes))
     return Drawing(width, foot + 38 if narrow else foot + 22, result.finding, tuple(shapes)), unit
 
 

@@ -8,7 +8,7 @@ from calculators.labs.base import Gist, Shown
 from calculators.log_paper import dot
 from calculators.models.epp import HEAVIEST, SCORERS, Picked, Ruler, Scored, two
 from calculators.pictures import MEASURE, NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, wall_beside
-from calculators.ruled import columns, round_unit, rows, width_of
+from calculators.ruled import columns, past_words, round_unit, rows, width_of
 
 PAIR = 480  # width of a drawing beside another
 PARTS = ("present", "solid", "other")
@@ -29,7 +29,7 @@ class Sheet:
 
 WIDE_SHEET = Sheet(WIDE, 348, 1_000, 46, 30, False)
 MEASURE_SHEET = Sheet(MEASURE, 8, 640, 56, 24, True)
-NARROW_SHEET = Sheet(NARROW, 8, NARROW - 44, 56, 24, True)
+NARROW_SHEET = Sheet(NARROW, 8, NARROW - 48, 56, 24, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def scores(result: Picked, said: float | None, sheet: Sheet) -> Drawing:
         shapes += row(pod, pod.name in result.winners, sheet.top + place * sheet.row, scale, sheet, len(result.winners))
     if said and 0 < said <= span:
         x = scale(said)
-        shapes.append(line(x, sheet.top - 8, x, foot, "pen"))
+        shapes.append(past_words(x, sheet.top - 8, foot, shapes))
         shapes.append(Text(x, 16, f"you {said:.4g}", "pen-text", "middle" if x > 40 else "start"))
     return Drawing(sheet.width, foot + 24, result.finding, tuple(shapes))
 
@@ -145,7 +145,7 @@ def forgone(pod: Scored, y: float, scale: Scale, sheet: Sheet) -> Iterator[Shape
     """The wall at zero with its reason, and the parts behind it, empty."""
     after = scale.start + 22 + width_of(pod.reason)
     for _, start, end, part in parts(pod, scale):
-        named = two(part) if min((start + end) / 2 - after, end - start) > 20 else ""
+        named = two(part) if min((start + end) / 2 - after, end - start) > 28 else ""
         if end - start > 1:
             yield Bar(round(start, 2), y + 1, round(end - start, 2), sheet.bar - 2, "never", named, "label")
     hatch, edge = wall_beside(scale.start, y - 2, y + sheet.bar + 2)
@@ -183,8 +183,9 @@ def lead(result: Picked, width: float) -> Drawing:
     shapes.append(Text(now, top - 12, f"yours: {ruler.weight:g}", "pen-text", "middle" if now > 60 else "start"))
     if ruler.flip is not None:
         x, y = across(ruler.flip), up(score(by_name[result.winner], ruler.flip))
-        shapes += [dot(x, y, "result"), Text(x, min(y + 22, foot - 8), f"flips at {ruler.flip:.4g}", "strong halo",
-                                             "middle" if x > 90 else "start")]
+        anchor = "start" if x < 90 or x - 50 < now < x else "end" if x < now < x + 50 else "middle"
+        shapes += [dot(x, y, "result"),
+                   Text(x, min(y + 22, foot - 8), f"flips at {ruler.flip:.4g}", "strong halo", anchor)]
     shapes += beside(right + 8, [
         Words(up(score(pod, HEAVIEST)), (pod.name[:12],), "strong" if pod.name in result.winners else "label")
         for pod in pods

@@ -46,7 +46,7 @@ def scale_of(most: float, narrow: bool) -> Scale:
 
 def swings(result: InFlight, seats: int, said: float | None, most: float, unit: float, narrow: bool) -> Drawing:
     """What each of so many replicas carries, its P99 as an error bar, and the wall of its seats."""
-    scale, top, row = scale_of(most, narrow), 42, 46 if narrow else 40
+    scale, top, row = scale_of(most, narrow), 42, 50 if narrow else 40
     foot, rows = top + row * len(result.shares), wall_rows(result, top, row, narrow)
     shapes: list[Shape] = [*columns(scale, unit, top - 12, foot, every=2 if narrow else 5)]
     for number, share in enumerate(result.shares):
@@ -62,9 +62,11 @@ def swings(result: InFlight, seats: int, said: float | None, most: float, unit: 
     shapes += limit_wall(scale, seats, top, rows, f"{seats:,} seats")
     if said and 0 < said <= scale.high and result.shares[0].replicas == 1:
         x = scale(said)
-        anchor = "end" if x > scale.end - 120 else "start"
+        wall = scale(min(seats, scale.high))
+        anchor = "end" if x > scale.end - 120 or x < wall < x + 90 else "start"
         shapes += [line(x, top - 4, x, top + 26, "pen"),
-                   Text(x + (-8 if anchor == "end" else 8), top + 34, f"your {said:,.0f}", "pen-text halo", anchor)]
+                   Text(x + (-8 if anchor == "end" else 8), top + (31 if narrow else 34), f"your {said:,.0f}",
+                        "pen-text halo", anchor)]
     return Drawing(NARROW if narrow else WIDE, foot + 26, result.finding, tuple(shapes))
 
 

@@ -6,7 +6,7 @@ from math import ceil
 from calculators.labs.base import Shown
 from calculators.models.gpu_count import Constraint, GpuCount, Shared
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, wall_beside
-from calculators.ruled import bar_with_words, columns, room_for, round_unit, width_of
+from calculators.ruled import bar_with_words, columns, past_words, room_for, round_unit, width_of
 
 NAMES = 176  # where the bars begin in the wide picture
 NEAR = 0.03  # of a count: as near as a guess has to be to stand in a constraint's row
@@ -92,7 +92,8 @@ def asked(result: GpuCount, frame: Frame, unit: float, said: float | None, each:
     shapes += spare(result, scale, frame, foot)
     for number, constraint in enumerate(result.constraints):
         shapes += constraint_row(constraint, scale, frame, frame.y(number))
-    shapes += [*needed(result, scale, frame, foot), *guess(result, scale, frame, said, each)]
+    shapes += needed(result, scale, frame, foot)
+    shapes += [*guess(result, scale, frame, said, each, shapes)]
     return Drawing(frame.width, foot + 26, result.finding, tuple(shapes))
 
 
@@ -128,7 +129,8 @@ def needed(result: GpuCount, scale: Scale, frame: Frame, foot: float) -> Iterato
         yield Text(max(spared, x + 30), y, f"{result.replicas_with_spare:,}", "strong", "middle")
 
 
-def guess(result: GpuCount, scale: Scale, frame: Frame, said: float | None, each: int) -> Iterator[Shape]:
+def guess(result: GpuCount, scale: Scale, frame: Frame, said: float | None, each: int,
+          drawn: list[Shape]) -> Iterator[Shape]:
     """The reader's count as a pen line: in the row it is about, else across all rows."""
     if not said or not 0 < (x := scale(said / each)) <= frame.x2:
         return
@@ -139,7 +141,7 @@ def guess(result: GpuCount, scale: Scale, frame: Frame, said: float | None, each
         y1, y2 = frame.top - 6, frame.y(len(result.constraints)) - 8
     else:
         y1, y2 = frame.y(row) - 2, frame.y(row) + frame.high + 2
-    yield line(x, y1, x, y2, "pen")
+    yield past_words(x, y1, y2, drawn)
     if row is None or frame.narrow:
         y, after = frame.top - (20 if frame.narrow else 10), x + 8
     else:
@@ -147,9 +149,9 @@ def guess(result: GpuCount, scale: Scale, frame: Frame, said: float | None, each
         taken = room_for(f"{constraint.asks:,.3g}", constraint.words)
         after = x + 8 + (0 if taken < scale(constraint.asks) - frame.x1 else taken)
     if after + width_of(words) > frame.x2:
-        yield Text(x - 8, y, words, "pen-text", "end")
+        yield Text(max(x - 8, width_of(words)), y, words, "pen-text halo", "end")
     else:
-        yield Text(after, y, words, "pen-text")
+        yield Text(after, y, words, "pen-text halo")
 
 
 def room(result: GpuCount, frame: Frame) -> float:

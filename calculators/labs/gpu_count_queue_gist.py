@@ -23,7 +23,7 @@ def gist(shown: Shown) -> Gist | None:
 def over_the_load(result: Queueing, load: float, service_s: float, said: float | None, width: float) -> Drawing:
     """Two lines up to the wall at 1, a dot on each at the load in hand, and the reader's number across."""
     narrow = width == NARROW
-    left, right, top, foot = (40, NARROW - 92, 30, 180) if narrow else (46, MEASURE - 116, 30, 220)
+    left, right, top, foot = (40, NARROW - 96, 30, 180) if narrow else (46, MEASURE - 116, 30, 220)
     p99, mean = result.p99_ttft_s, result.formula.mean_s
     drawn = said if said and 0 < said <= FURTHEST * p99 else None
     high = max(HEADROOM * p99, 1.1 * (drawn or 0))

@@ -4,7 +4,7 @@ from calculators.labs.kv_size_parts import Part, Picture, Row, Swatch, Table, bo
 from calculators.models.fp8_kv import SmallerKv
 from calculators.models.kv_token import binary
 from calculators.pictures import Bar, Drawing, Scale, Shape, Text, line, thousands
-from calculators.ruled import round_unit
+from calculators.ruled import EDGE, past_words, round_unit, width_of
 
 
 def picture(shown: Shown) -> Picture:
@@ -57,7 +57,8 @@ def steps(result: SmallerKv, said: float | None, width: float, narrow: bool) -> 
     shapes: list[Shape] = []
     for tick in range(int(longest * 1.08 / step) + 1):
         x = scale(tick * step)
-        shapes += [line(x, 8, x, foot, "grid"), Text(x, foot + 16, f"{tick * step:g}", "axis", "middle")]
+        shapes += [line(x, 8, x, foot, "grid"),
+                   Text(x, foot + 16, f"{tick * step:g}", "axis", "middle" if x > EDGE else "start")]
     shapes.append(Text(scale.end + 8, foot + 16, "ms", "axis"))
     for number, (name, terms, present) in enumerate(rows):
         y = 16 + pitch * number + (18 if narrow else 0)
@@ -73,7 +74,10 @@ def steps(result: SmallerKv, said: float | None, width: float, narrow: bool) -> 
         shapes.append(Text(round(x + 8, 2), y + 17, f"{sum(terms):.1f} ms", weight))
     if said and 0 < said <= longest:
         x = scale(said)
-        shapes += [line(x, 4, x, foot, "pen"), Text(x + 6, 12, f"your {said:,.4g} ms", "pen-text halo")]
+        words = f"your {said:,.4g} ms"
+        left = x + 6 + width_of(words) > width
+        shapes.append(Text(x + (-6 if left else 6), 12, words, "pen-text halo", "end" if left else "start"))
+        shapes.append(past_words(x, 4, foot, shapes))
     return Drawing(width, foot + 24, result.finding, tuple(shapes)), f"One column is {step:g} ms."
 
 

@@ -6,6 +6,7 @@ from calculators.models.hybrid_cache import NAMES, HybridCache
 from calculators.models.kv_token import binary
 from calculators.models.prefix_checkpoints import Checkpoints, Lookup
 from calculators.pictures import Bar, Drawing, Scale, Shape, Text, line, thousands
+from calculators.ruled import past_words
 
 LOOKS = {FULL: "present", MLA: "present", SLIDING: "result", CHUNKED_LOCAL: "result", LINEAR: "other"}
 SAYS = {FULL: "keeps every token", MLA: "keeps every latent", SLIDING: "keeps a window", CHUNKED_LOCAL: "keeps a chunk",
@@ -138,7 +139,7 @@ def lookups(result: Checkpoints, inputs: dict, said: float | None, width: float,
     if said is not None and 0 <= said <= inputs["prompt_tokens"]:
         x = scale(said)
         y = top + pitch + (16 if narrow else 0)
-        shapes += [line(x, y - 4, x, y + 26, "pen"),
+        shapes += [past_words(x, y - 4, y + 26, shapes),
                    Text(min(max(x, left + 40), width - 40), y + 41, f"your {said:,.6g}", "pen-text halo", "middle")]
     return Drawing(width, foot, result.finding, tuple(shapes))
 

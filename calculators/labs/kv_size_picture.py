@@ -112,8 +112,8 @@ def ruled(result: KvSize, ruling: Ruling, said: float | None) -> Drawing:
     held = f"{binary(result.pool_bytes)} of KV"
     if ruling.width == WIDE:
         held += f": {result.pool_blocks:,} blocks"
-    shapes += [Text(0, 14, f"{result.sequences:,} sequence{'s' * (result.sequences != 1)}", "end"),
-               Text(ruling.width, 14, held, "label", "end")]
+    shapes += [Text(0, 16, f"{result.sequences:,} sequence{'s' * (result.sequences != 1)}", "end"),
+               Text(ruling.width, 16, held, "label", "end")]
     return Drawing(ruling.width, ruling.foot, result.finding, tuple(shapes))
 
 

@@ -9,8 +9,8 @@ from calculators.models.kv_transfer import PROMPTS, Split
 from calculators.models.nixl_pull import NixlPull
 from calculators.models.pd_ratio import PdRatio
 from calculators.models.quantity import say, span
-from calculators.pictures import MEASURE, NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, wall_beside
-from calculators.ruled import figures, round_unit
+from calculators.pictures import MEASURE, NARROW, WALL, WIDE, Bar, Drawing, Scale, Shape, Text, line, wall_beside
+from calculators.ruled import figures, round_unit, width_of
 
 MOST_TICKS = 24  # heartbeats drawn one by one
 MOST_LISTED = 100  # of them in the table, the first ones
@@ -89,7 +89,7 @@ def wait(prefill_ms: float, read_ms: float, noticed_ms: float, width: float, sai
     for number in range(int(total / unit + 1e-9) + 1):
         shapes.append(line(x(number * unit), top - 6, x(number * unit), top + height + 6, "grid"))
         shapes.append(Text(x(number * unit), top + height + 44, figures(number * unit), "axis",
-                           "middle" if number else "start"))
+                           "start" if not number else "end" if x(number * unit) > width - 14 else "middle"))
     ends = [0.0, prefill_ms, prefill_ms + read_ms, total]
     words = (f"prefill on P {say(prefill_ms, 'ms')}", "", "")
     for low, high, css, text in zip(ends, ends[1:], ("s-running", "result", "s-decoding"), words, strict=False):
@@ -183,8 +183,10 @@ def lease_drawing(result: Lease, width: float, ends: str) -> Drawing:
     shapes.append(said_at(x, result.frees_s, rows[2] + 40, f"P frees at {say(result.frees_s, 's')}", "strong halo",
                           right))
     for name, y in zip(("D’s heartbeats", "deadline", "P’s blocks"), rows, strict=True):
-        shapes.append(Text(names if narrow else names - 8, y - 8 if narrow else y + 17, name, "strong halo",
-                           "start" if narrow else "end"))
+        walled = narrow and y == rows[0] and result.end != READS and x(result.end_s) < names + width_of(name)
+        start = x(result.end_s) + WALL + 6 if walled else names
+        shapes.append(Text(start, y - 8, name, "strong halo") if narrow else
+                      Text(names - 8, y + 17, name, "strong halo", "end"))
     reads = "D reads" if result.end == READS else ends
     title = f"{reads} at {say(result.end_s, 's')}, P frees at {say(result.frees_s, 's')}."
     return Drawing(width, foot + 38, title, tuple(shapes))

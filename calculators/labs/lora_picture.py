@@ -9,7 +9,7 @@ from calculators.models.lora import Lora, Served, Stretch
 from calculators.models.lora_steps import Admissions
 from calculators.models.quantity import say, span
 from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line
-from calculators.ruled import columns, round_unit, width_of
+from calculators.ruled import columns, past_words, round_unit, width_of
 
 MOST_LANES, MOST_COLUMNS, LANE = 8, 20, 26
 STATES = (Swatch("s-running", "runs"), Swatch("s-waiting", "all its requests wait"))
@@ -53,7 +53,8 @@ def lanes(served: Served, longest_s: float, width: float, said_s: float | None) 
     narrow = width == NARROW
     drawn = served.tenants[:MOST_LANES]
     left, right = 26, width - (8 if narrow else 14)
-    scale, top = Scale(0, longest_s, left, right), 30
+    guessed = bool(said_s and 0 < said_s <= longest_s)
+    scale, top = Scale(0, longest_s, left, right), 46 if guessed else 30
     foot = top + LANE * len(drawn)
     unit = round_unit(longest_s, 10 if narrow else 30)
     every, most = (2, 4) if narrow else (5, 10)
@@ -63,15 +64,14 @@ def lanes(served: Served, longest_s: float, width: float, said_s: float | None) 
         shapes.append(Text(left - 10, y + 17, tenant.name, "strong", "end"))
         shapes += lane(tenant.stretches, y + 2, scale)
     end = scale(served.makespan_s)
-    shapes.append(line(end, top - 8, end, foot + 3, "ink"))
+    shapes.append(line(end, 22, end, foot + 3, "ink"))
     words = say(served.makespan_s, "s", 4)
     room = width_of(words) * 1.3
     shapes.append(Text(max(end, left + room), 18, words, "end", "end"))
-    if said_s and 0 < said_s <= longest_s:
+    if guessed:
         x = scale(said_s)
-        shapes += [line(x, top - 6, x, foot, "pen"),
-                   Text(x + (5 if x < width / 2 else -5), foot - 6, "you", "pen-text halo",
-                        "start" if x < width / 2 else "end")]
+        shapes += [Text(min(x, width - 14), top - 11, "you", "pen-text halo", "middle"),
+                   past_words(x, top - 6, foot, shapes)]
     more = len(served.tenants) - len(drawn)
     shapes.append(Text(right, foot + 34, "seconds", "axis", "end"))
     if more:

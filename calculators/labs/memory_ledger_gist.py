@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from calculators.labs.base import Gist, Shown
 from calculators.models.memory_ledger import ESTIMATED, EXACT, MEASURED, RESULT
 from calculators.models.quantity import say
-from calculators.pictures import MEASURE, NARROW, Bar, Drawing, Scale, Shape, Text, line, wall_beside
+from calculators.pictures import MEASURE, NARROW, WALL, Bar, Drawing, Scale, Shape, Text, line, wall_beside
 from calculators.ruled import width_of
 
 NAMES, TOP, ROW, HIGH = 136, 26, 25, 15
@@ -74,7 +74,7 @@ def run(spans: Sequence[Span], unit_words: str, said: float | None, unit: str, t
         wide = max(round(scale(span.end) - scale(span.start), 2), 1)
         shapes += [Text(NAMES, y + 12, span.name, weight, "end"),
                    Bar(scale(span.start), y, wide, HIGH, span.css, pattern=span.pattern),
-                   Text(round(behind(span, scale, pen), 2), y + 12, span.words, f"{weight} halo")]
+                   Text(round(behind(span, scale, pen, limit), 2), y + 12, span.words, f"{weight} halo")]
     if limit is not None and 0 < limit <= furthest:
         shapes += wall_beside(scale(limit), TOP - 6, foot)
     if pen is not None:
@@ -85,8 +85,11 @@ def run(spans: Sequence[Span], unit_words: str, said: float | None, unit: str, t
     return Drawing(width, foot + 26, title, tuple(shapes))
 
 
-def behind(span: Span, scale: Scale, pen: float | None) -> float:
-    """Where the words behind a bar begin; those of the result keep clear of the reader's line."""
+def behind(span: Span, scale: Scale, pen: float | None, limit: float | None) -> float:
+    """Where the words behind a bar begin; clear of the limit's wall, and those of the result of the reader's line."""
     x = scale(span.end) + 8
+    wall = scale(limit) if limit is not None and 0 < limit <= scale.high else None
+    if wall is not None and x - WALL - 6 <= wall <= x + width_of(span.words):
+        x = wall + WALL + 6
     crossed = span.total and pen is not None and x - 6 <= pen <= x + width_of(span.words)
     return pen + 6 if crossed else x

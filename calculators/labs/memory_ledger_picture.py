@@ -6,7 +6,7 @@ from calculators.beside import Words, beside
 from calculators.labs.base import Shown
 from calculators.models.memory_ledger import ESTIMATED, EXACT, GIVEN, MEASURED, NEVER, RESULT, Ledger, Term
 from calculators.pictures import NARROW, WALL, WIDE, Bar, Drawing, Scale, Shape, Text, line, wall_beside
-from calculators.ruled import columns, figures, round_unit, width_of
+from calculators.ruled import columns, figures, past_words, round_unit, width_of
 
 LOOKS = {MEASURED: ("solid", ""), ESTIMATED: ("guessed", "estimated"), RESULT: ("result", ""), NEVER: ("never", "")}
 TOP, HIGH = 64, 52  # of the bar to scale
@@ -166,22 +166,24 @@ def guess(result: Ledger, scale: Scale, said: float | None) -> Iterator[Shape]:
     pool = next(piece for piece in pieces(result) if piece.term.known == RESULT)
     x, width = scale(pool.start), scale(pool.end) - scale(pool.start)
     lead, size = kv_words(result)
+    named: list[Text] = []
     if pool.gib > 0 and width > width_of(size) + 24:
-        yield Text(x + 12, TOP + 22, lead, "strong")
-        yield Text(x + 12, TOP + 41, size, "value")
+        named = [Text(x + 12, TOP + 22, lead, "strong"), Text(x + 12, TOP + 41, size, "value")]
     elif pool.gib > 0 or result.kv_gib <= 0:
         near = x + width
         anchor = "end" if near > WIDE / 2 else "start"
         words = f"KV pool: {size}" if pool.gib > 0 else f"no KV: {result.kv_gib:,.2f} GiB"
-        yield Text(near if anchor == "end" else x, TOP + HIGH + 30, words, "strong halo", anchor)
+        named = [Text(near if anchor == "end" else x, TOP + HIGH + 30, words, "strong halo", anchor)]
+    yield from named
     if said is not None and said > 0:
         end = pool.start + said
         place = scale(min(end, scale.high))
         beyond = " and further" if end > scale.high else ", past the budget" if end > result.budget_gib * 1.001 else ""
         words = f"your {said:,.4g} would end here{beyond}"
-        yield line(place, TOP - 6, place, TOP + HIGH + 16, "pen")
+        yield past_words(place, TOP - 6, TOP + HIGH + 16, named)
         left = place - width_of(words) > 0
-        yield Text(place if left else place + 4, TOP + HIGH + 30, words, "pen-text halo", "end" if left else "start")
+        below = TOP + HIGH + (46 if named and named[-1].y > TOP + HIGH else 30)
+        yield Text(place if left else place + 4, below, words, "pen-text halo", "end" if left else "start")
 
 
 def enlarged(result: Ledger, scale: Scale) -> Iterator[Shape]:

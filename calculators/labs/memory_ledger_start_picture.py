@@ -6,8 +6,8 @@ from calculators.labs.base import Shown
 from calculators.models.cold_start import Change, ColdStart
 from calculators.models.quantity import say
 from calculators.models.startup_phases import DONE, FAILED, Check, StartUp
-from calculators.pictures import NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line, wall_beside
-from calculators.ruled import columns, figures, round_unit, width_of
+from calculators.pictures import NARROW, WALL, WIDE, Bar, Drawing, Scale, Shape, Text, wall_beside
+from calculators.ruled import columns, figures, past_words, round_unit, width_of
 
 NAMES = 330  # room for the names of checks, left of their bars
 CHANGES = 270
@@ -96,7 +96,7 @@ def rows_of(result: ColdStart, allowed: float, furthest: float, unit: float, nar
     middle = min(max(scale(allowed), width_of(words) / 2), width - width_of(words) / 2)
     shapes.append(Text(round(middle, 2), 14, words, "limit-text", "middle"))
     if said is not None and said > 0:
-        shapes += guess(scale, said, top, row, narrow, width)
+        shapes += guess(scale, said, top, row, narrow, width, allowed, shapes)
     return Drawing(width, foot + 24, result.finding, tuple(shapes))
 
 
@@ -115,21 +115,27 @@ def stacked(change: Change, scale: Scale, y: float, allowed: float, narrow: bool
         if width < 0.5:
             continue
         yield Bar(x, y, width, 24, css)
-        if width > width_of(phase.name) + 10:
-            look = "value" if css == "hollow" else "on-ink"
-            yield Text(x + 6, y + 17, phase.name, look)
+        room, wall = width_of(phase.name), scale(allowed)
+        start = wall + WALL + 6 if x + 6 - WALL < wall < x + room + 6 else x + 6
+        if start + room + 4 < x + width:
+            yield Text(round(start, 2), y + 17, phase.name, "value" if css == "hollow" else "on-ink")
     if not narrow:
         x, edge = scale(place) + 12, scale(allowed)
         crossed = x - 12 <= edge < x + width_of(total) + 4
         yield Text(round(edge + 16 if crossed else x, 2), y + 17, total, f"{weight} halo")
 
 
-def guess(scale: Scale, said: float, top: float, row: float, narrow: bool, width: float) -> Iterator[Shape]:
-    """Where the reader's number would end the first bar."""
+def guess(scale: Scale, said: float, top: float, row: float, narrow: bool, width: float, allowed: float,
+          drawn: list[Shape]) -> Iterator[Shape]:
+    """Where the reader's number would end the first bar; the words keep clear of the wall."""
     x = scale(min(said, scale.high))
     y = top + (16 if narrow else 0)
     beyond = ", and further" if said > scale.high else ""
     words = f"your {say(said, 's', 4)}{beyond}"
-    yield line(x, y - 5, x, y + 29, "pen")
-    left = x + width_of(words) + 10 > width
-    yield Text(x - 6 if left else x + 6, min(y + row - 8, y + 38), words, "pen-text halo", "end" if left else "start")
+    yield past_words(x, y - 5, y + 29, drawn)
+    room = width_of(words) + 10
+    wall = scale(allowed)
+    left = x - room > 0 and (x + room > width or x < wall < x + room)
+    start = wall + WALL + 6 if x < wall < x + room < width - 30 else x + 6
+    yield Text(x - 6 if left else round(start, 2), min(y + row - 8, y + 38), words, "pen-text halo",
+               "end" if left else "start")

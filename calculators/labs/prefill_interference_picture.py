@@ -108,8 +108,8 @@ def frame_of(result: Interference, said: float | None, narrow: bool) -> Frame:
 def course(result: Interference, frame: Frame, said: float | None, inputs: Mapping[str, Any]) -> Drawing:
     """The whole course on one clock."""
     shapes = (
-        *paper(frame), *gap_line(result, frame), *gap_words(result, frame, inputs["prompt_tokens"]),
-        *guess(result, frame, said), *decode_lane(result, frame, inputs["decoders"]),
+        *paper(frame), *gap_line(result, frame), *gap_figures(frame), *guess(result, frame, said),
+        *gap_words(result, frame, inputs["prompt_tokens"]), *decode_lane(result, frame, inputs["decoders"]),
         *long_lane(result, frame, inputs["output_tokens"]), *wait_lane(result, frame),
     )
     return Drawing(NARROW if frame.narrow else WIDE, frame.foot + 24, result.finding, shapes)
@@ -131,9 +131,14 @@ def paper(frame: Frame) -> Iterator[Shape]:
     for gap_ms in round_gaps(frame):
         y = frame.y(gap_ms)
         yield line(x1, y, x2, y, "grid")
-        x, below = (x2, 14) if narrow else (x1 - 10, 4)
-        yield Text(x, y + below, span(gap_ms), "axis", "end")
-    yield Text(0, 8, "the gap" if narrow else "gap between two tokens", "axis")
+    yield Text(0, 10, "the gap" if narrow else "gap between two tokens", "axis")
+
+
+def gap_figures(frame: Frame) -> Iterator[Shape]:
+    """The round gaps beside their lines; on a phone below them at the right, clear of the steps."""
+    for gap_ms in round_gaps(frame):
+        x, below = (frame.clock(frame.clock.high), 14) if frame.narrow else (frame.clock(frame.clock.low) - 10, 4)
+        yield Text(x, frame.y(gap_ms) + below, span(gap_ms), "axis halo", "end")
 
 
 def round_gaps(frame: Frame) -> list[float]:
@@ -181,25 +186,26 @@ def gap_words(result: Interference, frame: Frame, prompt: int) -> Iterator[Shape
     """The figures that stand on the line: before, first, longest, backlog, after, and once it is over."""
     clock, prefill, backlog, after = frame.clock, result.prefill, result.backlog, result.after
     base_y = frame.y(result.base_gap_ms)
-    yield Text(clock(clock.low) + 2, base_y + 16, figure(result.base_gap_ms, not frame.narrow), "value")
+    yield Text(clock(clock.low) + 2, base_y + 16, figure(result.base_gap_ms, not frame.narrow), "value halo")
     peak_at = clock((prefill.ends_s[prefill.peak_chunk - 1] + ([0.0, *prefill.ends_s])[prefill.peak_chunk - 1]) / 2)
-    yield Text(max(peak_at, clock(0) + 34), frame.y(result.peak_gap_ms) - 9, span(result.peak_gap_ms), "end", "middle")
+    yield Text(max(peak_at, clock(0) + 34), frame.y(result.peak_gap_ms) - 9, span(result.peak_gap_ms), "end halo",
+               "middle")
     if result.peak_over_first > 1.3 and peak_at - clock(0) > 90:
         first_y = frame.y(prefill.first_gap_ms)
-        yield Text(clock(0) - 6, first_y - 5, figure(prefill.first_gap_ms, False), "value", "end")
+        yield Text(clock(0) - 6, first_y - 5, figure(prefill.first_gap_ms, False), "value halo", "end")
     x = clock(prefill.takes_s)
     calm_y = frame.y(after.first_gap_ms) - 8
     if backlog.gaps_ms:
         x = clock(after.from_s)
     if backlog.gaps_ms and calm_y - frame.y(backlog.gaps_ms[0]) > 20:
         words = figure(backlog.gaps_ms[0], False) if frame.narrow else f"{span(backlog.gaps_ms[0])}: the backlog"
-        yield Text(x + 6, frame.y(backlog.gaps_ms[0]) + 5, words, "value")
+        yield Text(x + 6, frame.y(backlog.gaps_ms[0]) + 5, words, "value halo")
     if after.tokens and after.gap_ms > 1.05 * result.base_gap_ms:
         more = "" if frame.narrow else f": {prompt:,} more tokens of KV in every step"
-        yield Text(x + 6, calm_y, f"{figure(after.first_gap_ms, not frame.narrow)}{more}", "value")
+        yield Text(x + 6, calm_y, f"{figure(after.first_gap_ms, not frame.narrow)}{more}", "value halo")
     if after.ends_s < clock.high - 2 * frame.unit_s and not frame.narrow:
         settled = frame.y(after.settled_gap_ms)
-        yield Text(clock(clock.high), settled + 16, span(after.settled_gap_ms), "value", "end")
+        yield Text(clock(clock.high), settled + 16, span(after.settled_gap_ms), "value halo", "end")
 
 
 def guess(result: Interference, frame: Frame, said: float | None) -> Iterator[Shape]:
@@ -208,7 +214,7 @@ def guess(result: Interference, frame: Frame, said: float | None) -> Iterator[Sh
         return
     y, x1, x2 = frame.y(said), frame.clock(frame.clock.low), frame.clock(result.prefill.takes_s)
     yield line(x1, y, x2, y, "pen")
-    yield Text(max((x1 + x2) / 2, x1 + 46), y + 17, f"your {span(said)}", "pen-text", "middle")
+    yield Text(max((x1 + x2) / 2, x1 + 46), y + 17, f"your {span(said)}", "pen-text halo", "middle")
 
 
 def decode_lane(result: Interference, frame: Frame, decoders: int) -> Iterator[Shape]:
@@ -294,7 +300,7 @@ def lane_name(frame: Frame, y: float, name: str, sentence: str) -> Iterator[Shap
 
 def knobs(result: Interference, width: float) -> Drawing:
     """Two knobs, two damages: the longest gap and the lockout of each rival setting, as bars on one baseline each."""
-    names, first, second = (132, 144, 322) if width > NARROW else (84, 90, 224)
+    names, first, second = (132, 144, 322) if width > NARROW else (104, 110, 236)
     room = (width - second) - 66 if width > NARROW else width - second - 52
     longest_gap = max(rival.peak_gap_ms for rival in result.rivals)
     longest_lockout = max(rival.takes_s for rival in result.rivals)
@@ -305,7 +311,7 @@ def knobs(result: Interference, width: float) -> Drawing:
     for row, rival in enumerate(result.rivals):
         y, css = 26 + 26 * row, "present" if rival.present else "other"
         weight = "strong" if rival.present else "value"
-        shapes.append(Text(names, y + 13, rival_name(rival, width > NARROW), weight, "end"))
+        shapes.append(Text(names, y + 13, rival_name(rival), weight, "end"))
         gap = Bar(first, y, round(max(rival.peak_gap_ms / longest_gap * room, 1), 2), 16, css)
         lock = Bar(second, y, round(max(rival.lockout_s / longest_lockout * room, 1), 2), 16, css)
         shapes += [gap, Text(gap.x + gap.w + 8, y + 13, f"{rival.peak_gap_ms:,.0f}", weight)]
@@ -319,11 +325,9 @@ def knobs(result: Interference, width: float) -> Drawing:
     return Drawing(width, foot + 4, title, tuple(shapes))
 
 
-def rival_name(rival: Rival, wide: bool) -> str:
-    """"4,096", or "threshold 2,048" ("thr. 2,048" where there is little room)."""
-    if rival.threshold:
-        return f"{'threshold' if wide else 'thr.'} {rival.threshold:,}"
-    return f"{rival.budget:,}"
+def rival_name(rival: Rival) -> str:
+    """"4,096", or "threshold 2,048"."""
+    return f"threshold {rival.threshold:,}" if rival.threshold else f"{rival.budget:,}"
 
 
 def thumbnail(result: Interference) -> Drawing:

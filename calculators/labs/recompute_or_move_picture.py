@@ -97,17 +97,28 @@ def crossed(result: RecomputeOrMove, paper: LogPaper, narrow: bool) -> Iterator[
 
 
 def present(result: RecomputeOrMove, paper: LogPaper, level: float, narrow: bool) -> Iterator[Shape]:
-    """The copy at hand as a dot on the line, tied to the level one by the ratio."""
+    """The copy at hand as a dot on the line, tied to the level one by the ratio.
+
+    Its words stand over it at the right; above the paper where the wall would run through them.
+    """
     x, y = paper.x(result.copy_bytes), paper.y(result.move_ms)
-    if abs(y - level) > 26:
-        yield line(x, y, x, level, "edge")
-        yield Text(x - 7, (y + level) / 2 + 5, f"{result.times:.1f}×", "value", "end")
-    yield dot(x, y, "present")
     copies = "1 copy" if result.copies == 1 else f"{result.copies:,} copies"
     words = f"move {in_figures(result.move_ms)} ms" if narrow else (
         f"move {in_figures(result.move_ms)} ms: {copies} of {in_bytes(result.copy_bytes)}")
     width = 7.2 * len(words) + 4
-    yield Bar(round(min(x + 8, paper.across.end - width), 2), y - 25, width, 17, "plate", words, "strong", left=2)
+    start, tied = round(min(x + 8, paper.across.end - width), 2), y
+    wall = paper.x(result.crossing_bytes) if paper.holds(result.crossing_bytes or 0) else 0
+    if x < wall < start + width + 8:
+        start = max(min(x - width / 2, wall - 14 - width), paper.across.start)
+        yield line(x, TOP - 4, x, y, "edge")
+        yield Text(round(start, 2), TOP - 8, words, "strong")
+    else:
+        tied = y - 25 if y > level and start < x else y
+        yield Bar(start, y - 25, width, 17, "plate", words, "strong", left=2)
+    if abs(tied - level) > 18 and abs(y - level) > 26:
+        yield line(x, tied, x, level, "edge")
+        yield Text(x - 7, (tied + level) / 2 + 5, f"{result.times:.1f}×", "value", "end")
+    yield dot(x, y, "present")
 
 
 def reached(rates: Iterable[Rate], needed: float, link: float, width: float) -> Drawing:
@@ -141,14 +152,15 @@ def rate_bars(title: str, rows: list[Rate], wall: float, name: str, least: bool,
         shapes += [Text(names, y + 13, row.name, weight, "end"), bar,
                    Text(right + 14, y + 13, in_figures(row.gb_per_s), weight)]
         if row.present and said and 0 < said <= scale.high:
-            shapes += guess(scale(said), y, f"your {said:.3g}", right)
+            shapes += guess(scale(said), y, f"your {said:.3g}", first + bar.w, right)
     return Drawing(width, foot + 4, title, (*shapes, edge))
 
 
-def guess(x: float, y: float, words: str, right: float) -> Iterator[Shape]:
-    """The reader's number as a pen line over its row, named where there is room."""
+def guess(x: float, y: float, words: str, end: float, right: float) -> Iterator[Shape]:
+    """The reader's number as a pen line over its row, named past the bar's end where there is room."""
     width = 8 * len(words)
-    yield Bar(round(x + 6 if x + width < right else x - 6 - width, 2), y, width, 16, "plate", words, "pen-text")
+    past = max(x, end) + 6
+    yield Bar(round(past if past + width < right else x - 6 - width, 2), y, width, 16, "plate", words, "pen-text")
     yield line(x, y - 4, x, y + 20, "pen")
 
 

@@ -54,13 +54,14 @@ def narrow(result: Plans) -> Drawing:
     foot = TOP + row * (len(result.plans) - 1) + HIGH + 36
     shapes: list[Shape] = [*columns(scale, round_unit(scale.high, 8), TOP - 8, foot + 8, every=1)]
     for at, plan in enumerate(result.plans):
+        shapes += bar(plan, scale, TOP + row * at + 36)
+    shapes += wall_beside(scale(result.budget_gib), TOP - 14, foot + 8)
+    for at, plan in enumerate(result.plans):
         y = TOP + row * at + 36
         words = f"{plan.name}: {plan.sequences:,} sequences"
         shapes += [Bar(0, y - 40, max(width_of(words), width_of(plan.why_not)) + 8, 38, "plate"),
                    Text(0, y - 24, words, "strong" if str(plan.width) == result.chosen else "value"),
                    Text(0, y - 7, plan.why_not or f"{plan.step_ms:.1f} ms a step", "label")]
-        shapes += bar(plan, scale, y)
-    shapes += wall_beside(scale(result.budget_gib), TOP - 14, foot + 8)
     words = f"budget {result.budget_gib:,.2f} GiB"
     wall = scale(result.budget_gib)
     shapes.append(Text(max(wall - 6, width_of(words)), TOP - 18, words, "limit-text", "end"))

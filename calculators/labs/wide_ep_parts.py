@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from calculators.models.quantity import say
 from calculators.models.wide_ep import GroupStep
 from calculators.pictures import NARROW, Bar, Drawing, Scale, Shape, Text, line
-from calculators.ruled import columns, round_unit, width_of
+from calculators.ruled import columns, past_words, round_unit, width_of
 
 MOST_LANES = 8
 LANE, BAR_HEIGHT, TOP = 28, 24, 36
@@ -63,7 +63,7 @@ def two_steps(base: GroupStep, loaded: GroupStep, special: int, on_bar: str, on_
     shapes += bar_words(base, loaded, special, drawn, on_bar, on_wait, scale)
     if said_ms and 0 < said_ms <= loaded.step_ms:
         x = scale(base.step_ms + said_ms)
-        shapes += [line(x, TOP - 8, x, foot, "pen"), Text(x - 5, TOP + 19, "you", "pen-text halo", "end")]
+        shapes += [Text(x - 5, TOP + 19, "you", "pen-text halo", "end"), past_words(x, TOP - 8, foot, shapes)]
     if ranks > len(drawn):
         like = 0 if special else 1
         shapes.append(Text(0, foot + 36, f"and {ranks - len(drawn)} more ranks like rank {like}", "note"))

@@ -136,7 +136,7 @@ def curves(result: TwoBatches, inputs: dict, said: float | None, width: float) -
     if even is not None and even <= furthest:
         x = across(even)
         shapes += wall_beside(x, top - 8, foot, left=True)
-        shapes.append(Text(x + 8, 16, f"break-even {even:.3g}", "limit-text"))
+        shapes.append(Text(max(x + 8, 64), 16, f"break-even {even:.3g}", "limit-text"))
     threshold = result.threshold
     if threshold <= furthest:
         x, words = across(threshold), f"threshold {threshold:,}"
@@ -147,8 +147,8 @@ def curves(result: TwoBatches, inputs: dict, said: float | None, width: float) -
     x = across(inputs["decodes"])
     shapes += [dot(x, up(result.whole_ms), "present"), dot(x, up(result.split_ms), "result")]
     if said and 0 < said <= up.high:
-        shapes += [line(left, up(said), right, up(said), "pen"), Text(right - 4, up(said) - 6, f"you {said:.4g}",
-                                                                      "pen-text", "end")]
+        shapes += [line(left, up(said), right, up(said), "pen"),
+                   Text(right - 4, up(said) - 6, f"you {said:.4g}", "pen-text halo", "end")]
     if not narrow:
         shapes += beside(right + 12, [Words(whole[-1][1], ("one batch",), "strong"),
                                       Words(split[-1][1], ("two halves",), "label")], top - 8, foot)

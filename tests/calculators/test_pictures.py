@@ -1,7 +1,8 @@
-"""Shapes as SVG: whatever a reader typed into a picture stays text."""
+"""Shapes as SVG: whatever a reader typed into a picture stays text, and no line runs through words."""
 from django.template.loader import render_to_string
 
 from calculators.pictures import Bar, Drawing, Path, Text, line
+from calculators.ruled import past_words
 
 TYPED = '<b>"A" & ‘B’</b>'
 ESCAPED = "&lt;b&gt;&quot;A&quot; &amp; ‘B’&lt;/b&gt;"
@@ -31,3 +32,10 @@ def test_a_drawing_has_its_shapes_from_back_to_front() -> None:
     assert html == (
         f'<svg class="picture drawn-wide" viewBox="0 0 20 10" role="img"><title>{ESCAPED}</title>\n'
         '<path class="axis" d="M0 1L20 1"/>\n<text class="label" x="3" y="4" text-anchor="start">A</text>\n</svg>\n')
+
+
+def test_an_upright_line_leaves_out_the_words_in_its_way() -> None:
+    words = [Text(100, 50, "in the way", "label", "middle"), Text(200, 50, "beside it"), Text(100, 140, "below")]
+    assert past_words(100, 0, 120, words).d == "M100 0L100 39M100 54L100 120"  # 11 above their baseline, 4 below it
+    assert past_words(150, 0, 120, words).d == "M150 0L150 120"
+    assert past_words(100, 40, 53, words).d == "M100 53"  # nothing of it is left
