@@ -153,6 +153,12 @@ class View:
     gist: Callable[[Shown], Gist | None] = lambda shown: None
     paste: Paste | None = None
 
+    @property
+    def heading(self) -> str:
+        """What its tab says: its title, or its name as words."""
+        words = self.title or self.name.replace("-", " ")
+        return words[0].upper() + words[1:]
+
     @cached_property
     def pastes(self) -> tuple[Paste, ...]:
         """The texts it takes in place of knobs: its own, and a config.json where it asks for a model."""

@@ -312,9 +312,9 @@ EXPOSED = (
     Preset("half of it hidden", {"exposed_after_ms": 1.75}, "Where some of the CPU still shows."),
 )
 PLACEHOLDERS = (
-    Preset("end of sequence at once", {}, "The second token ends it, and a third step is on its way."),
-    Preset("ended by max_tokens", {"max_tokens": 3, "eos_at": 1_000}, "The scheduler counts to the cap: no waste."),
-    Preset("a reply of 50", {"max_tokens": 500, "eos_at": 50}, "One row in 51 for nothing: 2%."),
+    Preset("end of sequence at once", {}, "The second token ends it: is a third step on its way?"),
+    Preset("ended by max_tokens", {"max_tokens": 3, "eos_at": 1_000}, "A cap can be counted to. Is a row wasted?"),
+    Preset("a reply of 50", {"max_tokens": 500, "eos_at": 50}, "Which share of its rows is for nothing?"),
     Preset("synchronous", {"async_scheduling": False}, "No placeholders, no waste, and a GPU that waits."),
 )
 RUNNER = (
@@ -335,10 +335,10 @@ LOOP_GROUPS = (
 )
 
 
-def loop_view(name: str, form: type[forms.Form], presets: tuple[Preset, ...], ask: Ask) -> View:
+def loop_view(name: str, form: type[forms.Form], presets: tuple[Preset, ...], ask: Ask, title: str = "") -> View:
     """A view of the loop: what it starts from, and what it asks."""
-    return View(name, form, engine_loop.solve, picture=engine_loop_picture.picture, summary=loop_summary, tell=tell,
-                presets=presets, ask=ask, groups=LOOP_GROUPS)
+    return View(name, form, engine_loop.solve, title=title, picture=engine_loop_picture.picture, summary=loop_summary,
+                tell=tell, presets=presets, ask=ask, groups=LOOP_GROUPS)
 
 
 LAB = Lab(
@@ -350,9 +350,10 @@ LAB = Lab(
         loop_view("hidden-sync", HiddenSyncForm, HIDDEN_SYNC,
                   Ask(figure="async_period_ms", label="the async step", unit="ms")),
         loop_view("cpu-bound", CpuBoundForm, CPU_BOUND,
-                  Ask(figure="async_busy_percent", label="GPU busy, async", unit="%")),
-        View("mask", MaskForm, mask_overlap.solve, picture=engine_loop_picture.mask_picture, summary=mask_summary,
-             tell=tell, presets=MASK, ask=Ask(figure="period_ms", label="the step", unit="ms"),
+                  Ask(figure="async_busy_percent", label="GPU busy, async, steady", unit="%"),
+                  "CPU-bound"),
+        View("mask", MaskForm, mask_overlap.solve, title="Grammar mask", picture=engine_loop_picture.mask_picture,
+             summary=mask_summary, tell=tell, presets=MASK, ask=Ask(figure="period_ms", label="the step", unit="ms"),
              groups=(
                  Group("The mask", ("structured", "batch", "drafts", "us_per_row", "threads")),
                  Group("The step", ("forward_ms", "sample_ms", "sched_ms", "output_ms", "update_ms", "send_ms")),
@@ -363,8 +364,9 @@ LAB = Lab(
         View("placeholders", PlaceholdersForm, placeholders.simulate, picture=engine_loop_trace_picture.picture,
              summary=placeholders_summary, tell=tell_events, presets=PLACEHOLDERS,
              predict=engine_loop_trace_picture.expected),
-        View("message", MessageForm, step_message.solve, picture=engine_loop_processes_picture.message,
-             summary=message_summary, tell=tell, presets=MESSAGE, ask=Ask(figure="ratio", label="ratio", unit="×")),
+        View("message", MessageForm, step_message.solve, title="Message to workers",
+             picture=engine_loop_processes_picture.message, summary=message_summary, tell=tell, presets=MESSAGE,
+             ask=Ask(figure="ratio", label="ratio", unit="×")),
         View("runner", RunnerForm, model_runner.solve, picture=engine_loop_runner_picture.picture,
              summary=runner_summary, tell=tell_runner, presets=RUNNER,
              ask=Ask(figure="period_ms", label="a step", unit="ms"),
@@ -374,8 +376,8 @@ LAB = Lab(
                  Group("The loop", ("async_flag", "platform", "pooling", "scheduler_class")),
                  Group("A step", ("sched_ms", "out_ms", "gpu_ms", "moved_ms", "kernels_ms"), folded=True),
              )),
-        View("exposed", ExposedForm, exposed_cpu.solve, picture=engine_loop_processes_picture.exposed,
-             summary=exposed_summary, tell=tell, presets=EXPOSED,
+        View("exposed", ExposedForm, exposed_cpu.solve, title="Exposed CPU",
+             picture=engine_loop_processes_picture.exposed, summary=exposed_summary, tell=tell, presets=EXPOSED,
              ask=Ask(figure="speed_up", label="speed-up", unit="×")),
     ),
     notes=("Lanes are exact for their times; s, o and what a launch costs are rules. Measure yours from a trace.",),

@@ -6,7 +6,7 @@ from calculators.models.placeholders import Placeholders, Step
 from calculators.pictures import Bar, Drawing, Shape, Text, line
 
 MOST_ROWS, MOST_LISTED, COLUMNS = 8, 60, 8
-NAMES = {"C": "computed", "T": "known", "H": "placeholders"}
+NAMES = ("computed", "known", "placeholders")
 
 
 def expected(run: Placeholders, inputs: dict, at: int) -> tuple[Expected, ...]:
@@ -14,8 +14,8 @@ def expected(run: Placeholders, inputs: dict, at: int) -> tuple[Expected, ...]:
     step, before = run.steps[at], run.steps[at - 1]
     if before.ended:
         return ()
-    return tuple(Expected(name, getattr(step, field), f"{field} after “{step.event}”. {step.why}",
-                          unit=f"tokens {field}") for name, field in NAMES.items())
+    return tuple(Expected(name, getattr(step, name), f"{name} after “{step.event}”. {step.why}",
+                          unit=f"tokens {name}") for name in NAMES)
 
 
 def picture(shown: Shown) -> Picture:
@@ -39,7 +39,7 @@ def picture(shown: Shown) -> Picture:
 
 def counts(step: Step) -> str:
     need = "gone" if step.ended else f"T + H − C = {step.need:,} to schedule next"
-    return f"C {step.computed:,}, T {step.known:,}, H {step.placeholders:,}; {need}"
+    return f"computed C {step.computed:,}, known T {step.known:,}, placeholders H {step.placeholders:,}; {need}"
 
 
 def rows(run: Placeholders, at: int, width: float, narrow: bool) -> Drawing:

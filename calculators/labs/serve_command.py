@@ -365,8 +365,7 @@ LAB = Lab(
             "plans", PlansForm, parallel_plans.solve, title="width or replicas",
             picture=serve_command_plans_picture.picture, summary=plans_summary, tell=tell_plans,
             fragment="calculators/labs/_serve_command_plans.html",
-            ask=Ask(figure="chosen", label="the narrowest that serves them",
-                    choices=tuple((str(width), f"TP {width}") for width in parallel_plans.WIDTHS)),
+            ask=Ask(figure="holds", label="the narrowest that serves them holds (0: none does)", unit="sequences"),
             presets=(
                 Preset("70B on eight", {}, "Chat at 4K on one node: which width, and how many replicas?"),
                 Preset("the same in fp8", {"weights": FP8}, "Half the weights: now two GPUs hold a replica."),

@@ -289,7 +289,7 @@ def verdict(used: Mode, times: Times, binds: str, front: float, overlapped: bool
                 "of them, or fewer and larger pieces to stream.")
     if binds == "gpu":
         return "The GPU never waits: nothing that the CPU does is seen in the step."
-    most = f"{used.period_ms / times.gpu:.2f}× is the most that mending the CPU can give"
+    most = f"{used.period_ms / times.gpu:.2f}× over this loop is the most that mending the CPU can give"
     shown = f"The GPU waits {used.exposed_ms:.3g} ms of each {used.period_ms:.3g} ms step; {most}."
     if binds == "inside":
         return f"{shown} The launches alone take longer than the kernels: CUDA graphs."

@@ -1,4 +1,5 @@
 """How a node is split among replicas: what each width of tensor parallelism leaves for KV, and how fast it decodes."""
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from calculators.models.base import Line
@@ -47,18 +48,20 @@ class Plan:
 class Plans:
     """Every width that divides the node and the query heads.
 
-    `chosen` is the narrowest that serves the users, its width as text; "" for none.
+    `chosen` is the narrowest that serves the users, its width as text, and `holds` how many requests of full length the
+    node then holds; "" and 0 for none.
     """
 
     budget_gib: float
     total_gib: float
     plans: tuple[Plan, ...]
     chosen: str
+    holds: int
     command: str
     verdict: str
     finding: str
     lines: tuple[Line, ...]
-    slips: tuple[tuple[str, str], ...]
+    slips: tuple[tuple[float, str], ...]
 
 
 def solve(*, model: str = "llama-3.1-70b", weights: str = BF16, gpu: str = "h100", gpus: int = 8,
@@ -77,9 +80,10 @@ def solve(*, model: str = "llama-3.1-70b", weights: str = BF16, gpu: str = "h100
     made = chosen or plans[-1]
     return Plans(
         budget_gib=0.92 * card.visible_gib, total_gib=card.visible_gib, plans=plans,
-        chosen=str(chosen.width) if chosen else "", command=made.command, verdict=verdict(chosen, plans, users),
+        chosen=str(chosen.width) if chosen else "", holds=chosen.sequences if chosen else 0,
+        command=made.command, verdict=verdict(chosen, plans, users),
         finding=finding(chosen, shape, users, context_tokens), lines=lines(made, context_tokens, users),
-        slips=tuple((str(each.width), slip(each, chosen)) for each in plans if each is not chosen),
+        slips=tuple(slips(plans, chosen)),
     )
 
 
@@ -163,12 +167,15 @@ def finding(chosen: Plan | None, shape: Model, users: int, context_tokens: int) 
     return f"{shape.name}: {plan} {users:,} users of {context_tokens:,} tokens."
 
 
-def slip(each: Plan, chosen: Plan | None) -> str:
-    """What speaks against another width."""
-    if each.why_not:
-        return f"{each.name}: {each.why_not}."
-    return f"{each.name} works, and is wider than it need be: " + (
-        f"{chosen.name} holds {chosen.sequences:,} sequences." if chosen else "")
+def slips(plans: tuple[Plan, ...], chosen: Plan | None) -> Iterator[tuple[float, str]]:
+    """What another width holds, and what speaks against it; then what one replica of the chosen one does."""
+    for each in plans:
+        if each is chosen or not each.sequences:
+            continue
+        against = each.why_not or "it works, and is wider than it need be"
+        yield each.sequences, f"That is what {each.name} would hold: {against}."
+    if chosen and chosen.replicas > 1:
+        yield chosen.sequences_each, f"That is one replica; the node has {chosen.replicas}."
 
 
 def lines(made: Plan, context_tokens: int, users: int) -> tuple[Line, ...]:

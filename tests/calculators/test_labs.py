@@ -57,6 +57,14 @@ def test_form_fields_are_the_models_parameters(lab: Lab, view: View) -> None:
 
 
 @pytest.mark.parametrize(("lab", "view", "preset"), PRESETS)
+def test_a_note_that_may_tell_the_result_waits_with_it(lab: Lab, view: View, preset: object) -> None:
+    given = view.texts(view.starts | preset.values) | {"view": view.name, "ask": "1"}
+    stage = stage_of(lab, given)
+    current = next(link for link in stage.presets if link.current)
+    assert current.note == ("" if stage.shown is None else preset.note)
+
+
+@pytest.mark.parametrize(("lab", "view", "preset"), PRESETS)
 def test_every_preset_holds(lab: Lab, view: View, preset: object, client: Client) -> None:
     inputs, result = view.run(preset.values)
     address = lab.address(view, preset.values)

@@ -30,12 +30,19 @@ def test_70b_on_eight_h100(width: int) -> None:
 
 
 def test_the_narrowest_that_holds_the_users_is_chosen() -> None:
-    assert solve().chosen == "4"
+    assert (solve().chosen, solve().holds) == ("4", TABLE[4][4])
     assert solve(users=4).chosen == "2"
     assert solve(users=217).chosen == "8"
-    assert solve(users=400).chosen == "" and "No width" in solve(users=400).verdict
+    assert (solve(users=400).chosen, solve(users=400).holds) == ("", 0) and "No width" in solve(users=400).verdict
     assert solve(weights="fp8").chosen == "2"
     assert "--tensor-parallel-size 4" in solve().command and "--max-model-len 4096" in solve().command
+
+
+def test_what_another_width_holds_is_named_as_a_slip() -> None:
+    slips = dict(solve().slips)
+    assert slips[TABLE[2][4]] == "That is what TP 2 × 4 would hold: a replica holds 1 of its 16 users."
+    assert "wider than it need be" in slips[TABLE[8][4]]
+    assert slips[TABLE[4][4] / 2] == "That is one replica; the node has 2."
 
 
 def test_only_a_bf16_checkpoint_is_told_to_quantise() -> None:  # a packed one refuses another method than its own
