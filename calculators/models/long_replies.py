@@ -117,6 +117,12 @@ class LongReplies:
     lines: tuple[Line, ...]
     slips: tuple[tuple[float, str], ...]
 
+    @property
+    def last_back_s(self) -> float:
+        """When the burst's first victim is back, the last of them all: the others have ended, at the rate of a full
+        pool, but for those that fill it. Good to some 30%; s."""
+        return max(self.burst.admitted - self.held, 0) / self.replies_per_s
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:

@@ -90,6 +90,13 @@ def test_the_first_victim_waits_until_replies_end_at_least():
     assert solve(requests=10).burst.stall_s == 0
 
 
+def test_the_first_victim_is_back_last():
+    """vLLM's scheduler, fed as above and timed by the same rule: the request that went first is back after 2,226 s,
+    when all that were admitted before it have ended or run."""
+    assert DEFAULT.last_back_s == pytest.approx(2_226, rel=0.1)
+    assert solve(requests=10).last_back_s == 0
+
+
 def test_half_the_kv():
     assert round(DEFAULT.fp8_itl_ms, 1) == 17.9
     assert DEFAULT.fp8_sequences == 206
