@@ -58,7 +58,7 @@ class Lease:
     def lost_beats(self) -> int:
         """Heartbeats in a row that may be lost without losing the lease: the next has to come before the deadline.
 
-        One that comes at the deadline is too late, since D sends it no sooner than a whole interval after the last.
+        Beats are never less than an interval apart: one due at the deadline comes no sooner, and races with P's step.
         """
         return max(-(-self.extension_s // self.interval_s) - 2, 0)
 
