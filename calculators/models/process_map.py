@@ -52,11 +52,14 @@ def solve(*, tensor_parallel: int = 4, pipeline_parallel: int = 1, context_paral
     several ranks on the node counts as outside.
     Exact. Source: vllm 0.33.0, entrypoints/cli/serve.py, ServeSubcommand.cmd; config/vllm.py, needs_dp_coordinator;
     engine/arg_utils.py, EngineArgs.create_engine_config.
-    Raises Refusal for more local ranks than ranks, for more than one API server with the Rust front end, and for a
-    dense model's ranks balanced from outside.
+    Raises Refusal for more local ranks than ranks, for hybrid load balancing that isn't told them, for more than one
+    API server with the Rust front end, and for a dense model's ranks balanced from outside.
     """
     if local_ranks and local_ranks > data_parallel:
         raise Refusal(f"{local_ranks} local ranks are more than the {data_parallel} there are.", "local_ranks")
+    if load_balancing == HYBRID and not local_ranks:
+        raise Refusal("Hybrid load balancing is for the ranks of this node; takes how many of them are here.",
+                      "local_ranks")
     if rust_front_end and (api_servers or 1) > 1:
         raise Refusal("The Rust front end is one process; takes 1 API server, or nothing.", "api_servers")
     if load_balancing == EXTERNAL and data_parallel > 1 and not moe:

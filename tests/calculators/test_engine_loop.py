@@ -195,6 +195,8 @@ def test_a_rank_balanced_from_outside_keeps_a_coordinator_for_experts_alone():
     one_of_eight = {**outside, "load_balancing": "hybrid", "local_ranks": 1}
     assert process_map.solve(**one_of_eight).processes == 3
     assert process_map.solve(**one_of_eight, moe=True).processes == 4
+    with pytest.raises(Refusal, match="Hybrid"):
+        process_map.solve(data_parallel=8, load_balancing="hybrid")
 
 
 def test_the_rust_front_end_has_a_parent():
