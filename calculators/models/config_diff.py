@@ -115,8 +115,8 @@ def solve(*, before: tuple[Setting, ...], after: tuple[Setting, ...], least_weig
     Source of defaults and names: vllm 0.33.0, config/*.py, engine/arg_utils.py, envs.py.
     """
     first, second = dict(before), dict(after)
-    filled = {side: defaults_of(version_of(settings), first | second)
-              for side, settings in (("before", first), ("after", second))}
+    filled = {"before": defaults_of(version_of(first), second | first),
+              "after": defaults_of(version_of(second), first | second)}
     names = sorted((first.keys() | second.keys() | filled["before"].keys() | filled["after"].keys()) - {RELEASE})
     changes = []
     for name in names:
@@ -163,7 +163,10 @@ def change(name: str, was: str, now: str, by_default: bool) -> Change:
 
 
 def defaults_of(version: tuple[int, int] | None, given: Mapping[str, str]) -> dict[str, str]:
-    """Defaults of a release for what is known to have moved; of what is fixed by eager mode, none."""
+    """Defaults of a release for what is known to have moved; of what is fixed by eager mode, none.
+
+    `given` are the settings of both sides, the own ones where both tell one.
+    """
     if version is None:
         return {}
     found = {moved.name: value for moved in DEFAULTS if (value := moved.at(version)) is not None}

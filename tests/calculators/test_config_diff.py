@@ -43,6 +43,15 @@ def test_an_upgrade_hides_the_fall_back() -> None:
     assert not {"model_runner", "async_scheduling"} & set(judged(compare(OLD, SUFFIX)))
 
 
+def test_eager_mode_fixes_its_own_side_alone() -> None:
+    lazy, eager = "version=0.33.0; enforce_eager=False", "version=0.33.0; enforce_eager=True; cudagraph_mode=NONE"
+    there, back = compare(lazy, eager), compare(eager, lazy)
+    assert [(each.name, each.was, each.now) for each in there.changes if each.name == "cudagraph_mode"] == [
+        ("cudagraph_mode", "FULL_AND_PIECEWISE", "NONE")]
+    assert {(each.name, each.was, each.now) for each in there.changes} == {
+        (each.name, each.now, each.was) for each in back.changes}
+
+
 def test_equal_settings_are_not_listed_and_nothing_is_suspect() -> None:
     result = compare(NEW, NEW)
     assert (result.changes, result.suspects, result.recompiled_by) == ((), (), ())
