@@ -5,8 +5,10 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
+
+NORMAL_WEEK = "2222222"
 
 
 class UserManager(BaseUserManager):
@@ -54,6 +56,16 @@ class Profile(models.Model):
         LIGHT = "light", "light"
         DARK = "dark", "dark"
 
+    class BacklogOrder(models.TextChoices):
+        RECALL = "recall", "lowest predicted recall first"
+        OVERDUE = "overdue", "relatively most overdue first"
+        DAY = "day", "longest due first"
+
+    class NewPlace(models.TextChoices):
+        AMONG = "among", "among the reviews"
+        AFTER = "after", "after the reviews"
+        BEFORE = "before", "before the reviews"
+
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="profile")
     zone = models.CharField("time zone", max_length=64, default="UTC", validators=[check_zone])
     zone_known = models.BooleanField(default=False, help_text="guessed from the browser once, or set by the person")
@@ -65,6 +77,24 @@ class Profile(models.Model):
     question_steps = models.CharField(max_length=60, default="", blank=True)
     number_steps = models.CharField(max_length=60, default="1m 10m", blank=True)
     relearning_steps = models.CharField(max_length=60, default="10m", blank=True)
+    maximum_interval = models.PositiveIntegerField(
+        default=36_500, validators=[MinValueValidator(1), MaxValueValidator(36_500)], help_text="days"
+    )
+    fuzz = models.BooleanField(default=True)
+    easy_days = models.CharField(
+        max_length=7, default=NORMAL_WEEK, validators=[RegexValidator(r"^[012]{7}$")],
+        help_text="how much a weekday takes, Monday first: 2 as much as any, 1 half as much, 0 as little as can be",
+    )
+    backlog_order = models.CharField(max_length=7, choices=BacklogOrder, default=BacklogOrder.RECALL)
+    new_place = models.CharField(max_length=6, choices=NewPlace, default=NewPlace.AMONG)
+    interview_day = models.DateField(null=True, blank=True, help_text="no interval passes it")
+    leech_lapses = models.PositiveSmallIntegerField(
+        default=8, validators=[MinValueValidator(2), MaxValueValidator(99)], help_text="lapses that make a leech"
+    )
+    single_keys = models.BooleanField(default=True, help_text="keys without Ctrl or Alt do something")
+    daily_mail = models.BooleanField(default=False)
+    mail_at = models.TimeField(default=time(8))
+    mailed_on = models.DateField(null=True, help_text="the study day of the latest daily mail")
     theme = models.CharField(max_length=5, choices=Theme, default=Theme.AUTO)
     fsrs_version = models.CharField(max_length=20, default="6")
     fsrs_parameters = models.JSONField(default=list, blank=True, help_text="21 numbers; empty: the package's defaults")
@@ -87,3 +117,14 @@ class SigninLink(models.Model):
 
     def __str__(self) -> str:
         return f"sign-in link of {self.user}"
+
+
+class CalendarKey(models.Model):
+    """The secret in the address of a person's calendar; a new one makes the old address a stranger's."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="calendar_key")
+    key = models.CharField(max_length=43, unique=True)
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"calendar of {self.user}"

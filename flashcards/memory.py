@@ -3,7 +3,7 @@
 The scheduler counts whole 24-hour blocks between instants. A person counts study days. So it is never shown the real
 clock but one of our own, `fed_at`, on which a study day is 24 hours; the real instants stay in the log.
 """
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ FSRS_STATES = {
     "review": fsrs.State.Review,
     "relearning": fsrs.State.Relearning,
 }
+GIVEN = ("answer", "import")  # kinds of row that are answers, here or elsewhere, when they carry a rating
 NAMES = {fsrs.State.Learning: "learning", fsrs.State.Review: "review", fsrs.State.Relearning: "relearning"}
 
 
@@ -85,8 +86,12 @@ class Row(Protocol):
     study_day: date
     state: str
     step: int | None
+    stability: float | None
+    difficulty: float | None
+    fed_at: datetime | None
     due_day: date | None
     due_at: datetime | None
+    asked: bool
 
 
 def feed(memory: Memory, at: datetime, day: date) -> datetime:
@@ -145,6 +150,15 @@ def recall_after(days: float, stability: float, parameters: tuple[float, ...] = 
     return (1 + factor * days / stability) ** decay
 
 
+def interval(stability: float, by: Rules) -> int:
+    """The days, without fuzz, after which predicted recall has fallen to what is desired: recall_after, solved for
+    days and rounded half to even as fsrs does, at least 1 and at most `maximum_interval`."""
+    decay = -by.parameters[20]
+    factor = 0.9 ** (1 / decay) - 1
+    days = stability / factor * (by.desired_retention ** (1 / decay) - 1)
+    return min(max(round(days), 1), by.maximum_interval)
+
+
 def standing(rows: Iterable[Row]) -> list[Row]:
     """The rows, oldest first, that no standing undo names; an undo that is itself undone gives its row back."""
     kept, undone = [], set()
@@ -157,22 +171,58 @@ def standing(rows: Iterable[Row]) -> list[Row]:
     return kept[::-1]
 
 
+def answers_of(standings: Iterable[Row]) -> dict[int | None, int | None]:
+    """What each answer among rows that stand counts as now, by its id: a rating, or None once it was removed."""
+    ratings: dict[int | None, int | None] = {}
+    for row in standings:
+        if row.kind in GIVEN and row.rating:
+            ratings[row.id] = row.rating
+        elif row.kind == "amend":
+            ratings[row.names_id] = row.rating
+        elif row.kind == "remove":
+            ratings[row.names_id] = None
+    return ratings
+
+
 def course(
     rows: Iterable[Row], parameters: tuple[float, ...] = DEFAULT_PARAMETERS
 ) -> Iterator[tuple[Row, Memory, Due]]:
     """Each standing row of a card's whole log that moves its memory or its due, with both as they were after it.
 
-    Stability, difficulty and the fed clock are computed again from the ratings. State, step and due are what the
-    row says: they hang on settings and on other cards of that day, which may have changed since.
+    Stability, difficulty and the fed clock are computed again from the ratings, as they count now. State, step and due
+    are what the row says: they hang on settings and on other cards of that day, which may have changed since. From an
+    answer on that was changed or removed later, state and step are those without learning steps, and the row of the
+    change says where that left the card.
     """
     memory, rules = Memory(), Rules(parameters=parameters)
-    for row in standing(rows):
-        if row.kind == "answer":
-            after, _ = step(memory, row.rating, at=row.at, study_day=row.study_day, rules=rules)
-            memory = replace(after, state=row.state, step=row.step)
-            yield row, memory, Due(row.due_day, row.due_at)
+    standings = standing(rows)
+    ratings, as_it_was = answers_of(standings), True
+    for row in standings:
+        due = Due(row.due_day, row.due_at)
+        if row.kind in GIVEN and row.rating:
+            rating = ratings[row.id]
+            as_it_was &= rating == row.rating
+            if rating is None:
+                memory = replace(memory, answers=memory.answers + 1)
+                continue
+            after, bare = step(memory, rating, at=row.at, study_day=row.study_day, rules=rules)
+            memory = replace(after, state=row.state, step=row.step) if as_it_was else after
+            yield row, memory, due if as_it_was else bare
+        elif row.kind == "import":
+            memory = Memory(
+                state=row.state, step=row.step, stability=row.stability, difficulty=row.difficulty, fed_at=row.fed_at,
+                last_day=row.study_day, last_at=row.at, answers=memory.answers,
+            )
+            yield row, memory, due
+        elif row.kind == "reset":
+            memory = Memory(answers=memory.answers)
+            yield row, memory, Due()
+        elif row.kind in ("amend", "remove"):
+            memory = replace(memory, state=row.state, step=row.step)
+            as_it_was = True
+            yield row, memory, due
         elif row.kind == "set_due":
-            yield row, memory, Due(row.due_day, row.due_at, asked=True)
+            yield row, memory, replace(due, asked=row.asked)
 
 
 def replay(rows: Iterable[Row], parameters: tuple[float, ...] = DEFAULT_PARAMETERS) -> tuple[Memory, Due]:
@@ -181,10 +231,36 @@ def replay(rows: Iterable[Row], parameters: tuple[float, ...] = DEFAULT_PARAMETE
     return standings[-1] if standings else (Memory(), Due())
 
 
+def amended(rows: Sequence[Row], by: Rules) -> tuple[Memory, Due]:
+    """Where a card's log leaves it when its last row, of which only `kind`, `names_id` and `rating` are known yet,
+    changes or removes an earlier answer: in no learning step, due as bare FSRS has it after the last answer left."""
+    *before, change = rows
+    memory = Memory()
+    for row, after, _ in course(before + [change], by.parameters):
+        if row is not change:
+            memory = after
+    if memory.stability is None:
+        return memory, Due()
+    memory = replace(memory, state="review", step=None)
+    return memory, Due(day=memory.last_day + DAY * interval(memory.stability, by))
+
+
 def is_suspended(rows: Iterable[Row]) -> bool:
     """Whether the whole log leaves its card out of the drill."""
     kinds = [row.kind for row in standing(rows) if row.kind in ("suspend", "unsuspend")]
     return kinds[-1:] == ["suspend"]
+
+
+def buried_until(rows: Iterable[Row]) -> date | None:
+    """The first study day on which a card that was put off may come up again; None when it never was, or was answered
+    or asked for since."""
+    until = None
+    for row in standing(rows):
+        if row.kind == "bury":
+            until = row.study_day + DAY
+        elif row.kind in GIVEN or row.kind in ("set_due", "reset"):
+            until = None
+    return until
 
 
 def _fsrs_card(memory: Memory) -> fsrs.Card:

@@ -4,7 +4,8 @@ from typing import Any, NoReturn
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
 from flashcards.memory import Due, Memory
 from questions.models import Note, Question
@@ -65,7 +66,7 @@ class Card(models.Model):
     note = models.ForeignKey(Note, on_delete=models.RESTRICT, null=True, related_name="cards")
     direction = models.CharField(max_length=7, choices=Direction, default=Direction.FORWARD)
     log_length = models.PositiveIntegerField(default=0)
-    answers = models.PositiveIntegerField(default=0, help_text="standing ones: without what was undone")
+    answers = models.PositiveIntegerField(default=0, help_text="without what was undone, with what was removed since")
     lapses = models.PositiveIntegerField(default=0)
     state = models.CharField(max_length=10, choices=State, default=State.NEW)
     step = models.PositiveSmallIntegerField(null=True)
@@ -81,7 +82,7 @@ class Card(models.Model):
     buried_until = models.DateField(null=True)
 
     MEMORY = ("state", "step", "stability", "difficulty", "fed_at", "last_day", "last_at", "answers", "lapses")
-    DERIVED = ("log_length", *MEMORY, "due_day", "due_at", "asked", "suspended")
+    DERIVED = ("log_length", *MEMORY, "due_day", "due_at", "asked", "suspended", "buried_until")
 
     class Meta:
         constraints = [
@@ -93,7 +94,11 @@ class Card(models.Model):
                 name="a_card_asks_one_thing",
             ),
         ]
-        indexes = [models.Index(fields=["user", "due_day"])]
+        indexes = [
+            models.Index(fields=["user", "due_day"]),
+            models.Index(fields=["user", "state"]),
+            models.Index(fields=["user", "due_at"], condition=Q(due_at__isnull=False), name="cards_in_steps"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.item} of {self.user}"
@@ -188,8 +193,12 @@ class ReviewQuerySet(AppendOnlyQuerySet):
         return self.exclude(kind=Review.Kind.UNDO).exclude(named_by__kind=Review.Kind.UNDO)
 
     def answers(self) -> "ReviewQuerySet":
-        """The answers that stand."""
-        return self.standing().filter(kind=Review.Kind.ANSWER)
+        """The answers that stand, those brought along from elsewhere included; `rated` is what each counts as now."""
+        amends = Review.objects.standing().filter(kind=Review.Kind.AMEND, names=OuterRef("pk")).order_by("-ordinal")
+        removed = Review.objects.standing().filter(kind=Review.Kind.REMOVE, names=OuterRef("pk"))
+        given = self.standing().filter(kind__in=[Review.Kind.ANSWER, Review.Kind.IMPORT], rating__isnull=False)
+        return given.exclude(Exists(removed)).annotate(
+            rated=Coalesce(Subquery(amends.values("rating")[:1]), F("rating")))
 
 
 class Review(AppendOnly):
@@ -197,15 +206,15 @@ class Review(AppendOnly):
 
     class Kind(models.TextChoices):
         ANSWER = "answer"
-        AMEND = "amend"
-        REMOVE = "remove"
-        SET_DUE = "set_due", "Add to drill"
-        SUSPEND = "suspend"
-        UNSUSPEND = "unsuspend"
-        BURY = "bury"
-        RESET = "reset"
-        IMPORT = "import"
-        UNDO = "undo"
+        AMEND = "amend", "Grade changed"
+        REMOVE = "remove", "Answer removed"
+        SET_DUE = "set_due", "Due day set"
+        SUSPEND = "suspend", "Suspended"
+        UNSUSPEND = "unsuspend", "Back in the drill"
+        BURY = "bury", "Put off to tomorrow"
+        RESET = "reset", "Begun anew"
+        IMPORT = "import", "Brought along"
+        UNDO = "undo", "Undone"
 
     card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="reviews")
     ordinal = models.PositiveIntegerField()
@@ -227,6 +236,8 @@ class Review(AppendOnly):
     fed_at = models.DateTimeField(null=True)
     due_day = models.DateField(null=True)
     due_at = models.DateTimeField(null=True)
+    asked = models.BooleanField(default=False, help_text="due was set by asking for the card out of turn")
+    batch = models.UUIDField(null=True, db_index=True, help_text="of the rows that one act wrote on several cards")
 
     objects = ReviewQuerySet.as_manager()
 
@@ -368,3 +379,42 @@ class QuizAnswer(Given):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.place} of {self.quiz}"
+
+
+class Work(models.Model):
+    """What takes a while: begun by a page that may be left, done by a process of its own, its result kept."""
+
+    class Kind(models.TextChoices):
+        FIT = "fit"
+        WHAT_IF = "what_if"
+        IMPORT = "import"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="works")
+    kind = models.CharField(max_length=7, choices=Kind)
+    asked_at = models.DateTimeField()
+    given = models.JSONField(default=dict)
+    progress = models.FloatField(default=0, help_text="0 to 1")
+    stage = models.CharField(max_length=100, blank=True, help_text="what is being done, in words")
+    seen_at = models.DateTimeField(null=True, help_text="when its process last said how far it is")
+    done_at = models.DateTimeField(null=True)
+    fault = models.TextField(blank=True, help_text="why it came to nothing, as a sentence")
+    result = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "kind", "asked_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.user}"
+
+
+class Adoption(AppendOnly):
+    """A switch of the FSRS parameters that a person's cards are scheduled with; the latest holds."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="adoptions")
+    at = models.DateTimeField()
+    version = models.CharField(max_length=20, default="6")
+    parameters = models.JSONField(default=list, help_text="21 numbers; empty: the package's defaults")
+    fit = models.ForeignKey(Work, on_delete=models.SET_NULL, null=True, related_name="adoptions")
+
+    def __str__(self) -> str:
+        return f"parameters of {self.user} from {self.at}"

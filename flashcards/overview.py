@@ -145,4 +145,6 @@ def due_words(card: Card, now: datetime) -> str:
 
 def action_words(review: Review) -> str:
     """A row of the log as the person knows it: "Good" for an answer, else what was done."""
-    return review.get_rating_display() or review.get_kind_display()
+    if review.kind in (Review.Kind.ANSWER, Review.Kind.IMPORT):
+        return review.get_rating_display() or review.get_kind_display()
+    return "Add to drill" if review.asked else review.get_kind_display()

@@ -1,20 +1,25 @@
 """What comes next: the offer on each button, the plan of a person's day, the next card."""
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from functools import reduce
 from itertools import takewhile
+from operator import or_
 from statistics import median
+from typing import NamedTuple
 
-from django.db.models import Q, QuerySet, prefetch_related_objects
+from django.db.models import Count, Q, QuerySet, prefetch_related_objects
 
 from accounts.models import Profile, User
 from flashcards import memory, spread
 from flashcards.access import card_for
 from flashcards.memory import DEFAULT_PARAMETERS, Due, Memory, Rules
 from flashcards.models import Attempt, Card, Direction, Rating, Review, State
-from flashcards.siblings import Siblings, waiting_words
+from flashcards.siblings import Siblings, Sided, waiting_words
+from flashcards.spread import Placed, Placing
 from flashcards.study_day import end_of, start_of, study_day
+from questions.models import Note
 
 LEARN_AHEAD = timedelta(minutes=20)
 FORECAST_DAYS = 14
@@ -32,10 +37,18 @@ class Offer:
     due_day: date | None
     due_at: datetime | None
     label: str  # "10 min", "14 d", "3.3 mo", "1.2 y"
+    placed: Placed | None = None  # of an interval that was spread: what bare FSRS gives, and why it was moved
+    first_day: date | None = None  # the days among which it may fall; what other cards of those days hold decides
+    last_day: date | None = None
 
     @property
     def due(self) -> Due:
         return Due(self.due_day, self.due_at)
+
+    def as_shown(self, shown: date | None) -> "Offer":
+        """The same offer with the day that its button showed, where cards answered since would move it."""
+        may_stand = shown and self.due_day and self.first_day <= shown <= self.last_day
+        return replace(self, due_day=shown) if may_stand else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +69,38 @@ class Place:
     seconds: int
 
 
+class Fallen(NamedTuple):
+    """A card in review that is due, as far as its place in line hangs on it; a backlog of thousands is read so."""
+
+    pk: int
+    note_id: int | None
+    due_day: date
+    last_day: date
+    stability: float
+    asked: bool
+
+    def overdue(self, day: date) -> float:
+        """The days past due, as a share of the interval that the card was given."""
+        return (day - self.due_day).days / max((self.due_day - self.last_day).days, 1)
+
+    def forgotten(self, day: date) -> float:
+        """Days since the last answer over stability: the more, the lower is predicted recall, whoever's it is."""
+        return (day - self.last_day).days / self.stability
+
+
 @dataclass(frozen=True, slots=True)
 class UnderWay:
     """What a study day asks of the cards that were begun before, within its limit of reviews."""
 
-    cards: list[Card]  # everything begun that may come up on some day
     done: Counter  # of the day so far: "reviews", "new questions", "new numbers"
     siblings: Siblings
     steps: list[Card]  # inside learning steps, the earliest first
     of_today: list[Card]  # of these, what falls on this day
-    due: list[Card]
-    held: list[Card]  # due past the limit
-    waiting: list[Card]  # kept back by a sibling
-    recall: dict[int, float]
+    due: list[Fallen]
+    held: int  # due past the limit
+    waiting: list[Sided]  # kept back by a sibling
     backlog: bool
+    overdue: int  # of all that is due, what fell due on an earlier day
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +108,6 @@ class Plan:
     """What is left of a study day within its limits; `line` is all of it in the order it comes."""
 
     study_day: date
-    cards: list[Card]  # everything begun that may come up on some day
     learning_due: list[Card]
     due: list[Card]
     new_today: list[Card]
@@ -85,6 +115,7 @@ class Plan:
     recall: dict[int, float]  # by the card's pk, of those in line that are not new
     held_back: list[Held]
     order: str
+    overdue: int  # of all that is due, within the limit or past it, what fell due on an earlier day
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +148,7 @@ def rules(profile: Profile, card: Card) -> Rules:
         desired_retention=profile.desired_retention,
         learning_steps=waits(profile.number_steps if card.note_id else profile.question_steps),
         relearning_steps=waits(profile.relearning_steps),
+        maximum_interval=profile.maximum_interval,
     )
 
 
@@ -137,14 +169,43 @@ def offer(card: Card, ordinal: int, now: datetime, profile: Profile) -> dict[Rat
     """
     day, by = study_day(now, profile.zone, profile.day_start), rules(profile, card)
     after = memory.preview(card.memory, at=now, study_day=day, rules=by)
-    last = max(day, card.last_day or day) + timedelta(days=by.maximum_interval)
-    due_days = spread.strictly({rating: due.day for rating, (_, due) in after.items() if rating > 1 and due.day}, last)
-    offers = {}
+    how = placing(card, ordinal, day, profile)
+    bare = {rating: (due.day - how.base).days for rating, (_, due) in after.items() if rating > 1 and due.day}
+    reach = spread.ranges(bare, how)
+    placed = spread.place(bare, how, _loads(card, how, reach.values()))
+    offers, latest = {}, 0
     for rating, (remembered, due) in after.items():
-        due_day = due_days.get(rating, due.day)
+        first = last = due_day = due.day and min(due.day, how.base + timedelta(days=how.most))
+        if rating in placed:
+            latest = min(max(reach[rating][1], latest + 1), how.most)
+            first, due_day, last = (
+                how.base + timedelta(days=days) for days in (reach[rating][0], placed[rating].days, latest))
         wait = due_day - day if due_day else due.at - now
-        offers[Rating(rating)] = Offer(remembered, due_day, due.at, label(wait))
+        offers[Rating(rating)] = Offer(remembered, due_day, due.at, label(wait), placed.get(rating), first, last)
     return offers
+
+
+def placing(card: Card, ordinal: int, day: date, profile: Profile) -> Placing:
+    """What decides where the card's next intervals fall when it is answered on study day `day`."""
+    base = max(day, card.last_day or day)
+    longest = profile.maximum_interval
+    if profile.interview_day and profile.interview_day > base:
+        longest = min(longest, (profile.interview_day - base).days)
+    reviewed = card.state == State.REVIEW and card.due_day and card.last_day
+    return Placing(
+        base, longest, (card.due_day - card.last_day).days if reviewed else None, profile.fuzz,
+        f"{card.pk}, {ordinal}", profile.easy_days)
+
+
+def _loads(card: Card, how: Placing, reach: Iterable[tuple[int, int]]) -> dict[date, int]:
+    """How many other cards of the person fall due on each day among which an interval may fall."""
+    spans = [(low, high) for low, high in reach if low < high]
+    if not spans:
+        return {}
+    among = reduce(or_, (
+        Q(due_day__range=(how.base + timedelta(days=low), how.base + timedelta(days=high + 2))) for low, high in spans))
+    others = Card.objects.filter(among, user=card.user_id, suspended=False).exclude(pk=card.pk).order_by()
+    return dict(others.values_list("due_day").annotate(Count("pk")))
 
 
 def label(wait: timedelta) -> str:
@@ -184,26 +245,43 @@ def plan(user: User, now: datetime, only: str = "", named: bool = True) -> Plan:
     new_today = spread.interleave(
         numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
 
-    rest = spread.interleave(
-        begun.due, new_today, reviews_done=done["reviews"], new_done=done["new numbers"] + done["new questions"])
+    whole = Card.objects.in_bulk([fallen.pk for fallen in begun.due])
+    due = [whole[fallen.pk] for fallen in begun.due]
+    rest = _mixed(due, new_today, profile, done)
     rest.sort(key=lambda card: not card.asked)
     learning = [card for card in begun.of_today if card.due_at <= now]
     if only == "numbers":
         learning, rest, steps = ([card for card in part if card.note_id] for part in (learning, rest, steps))
     if not learning and not rest:
         learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD and siblings.gives(card)]
-    waiting = [*begun.waiting, *new_waiting] if named else []
+    line = learning + rest
     if named:
-        prefetch_related_objects([*learning, *rest, *waiting], "question__topic", "note__topic")
+        prefetch_related_objects(line, "question__topic", "note__topic")
     held_back = [
         *_held("new questions", len(questions_held), profile.new_questions_per_day),
         *_held("new numbers", len(numbers_held), profile.new_numbers_per_day),
-        *_held("reviews", len(begun.held), profile.reviews_per_day),
-        *_held_by_siblings(waiting),
+        *_held("reviews", begun.held, profile.reviews_per_day),
+        *_held_by_siblings([*begun.waiting, *new_waiting] if named else []),
+        *(_put_off(user, day) if named else []),
     ]
-    order = ("lowest predicted recall first" if begun.backlog
-             else "in the order they fell due" if begun.due or learning else "in the bank's order")
-    return Plan(day, begun.cards, learning, begun.due, new_today, learning + rest, begun.recall, held_back, order)
+    order = (profile.get_backlog_order_display() if begun.backlog
+             else "in the order they fell due" if due or learning else "in the bank's order")
+    recall = {
+        card.pk: memory.predicted_recall(card.memory, day, parameters(profile))
+        for card in line if card.stability is not None
+    }
+    return Plan(day, learning, due, new_today, line, recall, held_back, order, begun.overdue)
+
+
+def _mixed(due: list[Card], new: list[Card], profile: Profile, done: Counter) -> list[Card]:
+    """Reviews and new cards in the order that the person set."""
+    match profile.new_place:
+        case Profile.NewPlace.BEFORE:
+            return new + due
+        case Profile.NewPlace.AFTER:
+            return due + new
+    return spread.interleave(
+        due, new, reviews_done=done["reviews"], new_done=done["new numbers"] + done["new questions"])
 
 
 def due_count(user: User, now: datetime) -> int:
@@ -233,8 +311,8 @@ def today(user: User, now: datetime, only: str = "") -> Day:
         order=left.order,
         minutes=max(round(sum(place.seconds for place in line) / 60), 1) if line else 0,
         own_pace=own_pace,
-        next_due=_next_due(left, profile),
-        forecast=_forecast(left, profile),
+        next_due=_next_due(user, left, profile),
+        forecast=_forecast(user, left, profile),
         streak=streak,
         studied_today=studied_today,
     )
@@ -257,22 +335,35 @@ def next_card(user: User, now: datetime, later: Sequence[int] = (), only: str = 
 def _under_way(user: User, day: date) -> UnderWay:
     """The cards begun before, sorted out for the day: learning steps, reviews in their order, and who waits."""
     profile = user.profile
-    cards = list(_open(user, day).exclude(state=State.NEW))
     done, answered = _done(user, day)
     siblings = Siblings(answered)
-    steps = sorted((card for card in cards if card.due_at), key=lambda card: (card.due_at, card.pk))
+    steps = list(_open(user, day).filter(due_at__isnull=False).exclude(state=State.NEW).order_by("due_at", "pk"))
     of_today = [card for card in steps if study_day(card.due_at, profile.zone, profile.day_start) <= day]
     of_today, waiting = siblings.sort_out(of_today)
 
-    due = [card for card in cards if card.state == State.REVIEW and card.due_day <= day]
-    recall = {card.pk: memory.predicted_recall(card.memory, day, parameters(profile)) for card in [*steps, *due]}
+    fell_due = _open(user, day).filter(state=State.REVIEW, due_day__lte=day)
+    due = list(map(Fallen._make, fell_due.values_list(*Fallen._fields)))
     room = max(profile.reviews_per_day - done["reviews"], 0)
-    backlog = len(due) > room or any(card.due_day < day for card in due)
-    due.sort(key=lambda card: (recall[card.pk], card.pk) if backlog else (card.due_day, card.pk))
-    due.sort(key=lambda card: not card.asked)
+    overdue = sum(fallen.due_day < day for fallen in due)
+    backlog = bool(overdue) or len(due) > room
+    due.sort(key=lambda fallen: (*_place(fallen, day, profile if backlog else None), fallen.pk))
     due, kept = siblings.sort_out(due)
-    room = max(room, sum(card.asked for card in due))
-    return UnderWay(cards, done, siblings, steps, of_today, due[:room], due[room:], [*waiting, *kept], recall, backlog)
+    room = max(room, sum(fallen.asked for fallen in due))
+    return UnderWay(
+        done, siblings, steps, of_today, due[:room], len(due[room:]), [*waiting, *kept], backlog, overdue)
+
+
+def _place(fallen: Fallen, day: date, backlog_of: Profile | None) -> tuple[bool, float]:
+    """Where in line a due card stands: what was asked for first, then as they fell due or, in a backlog, as set."""
+    order = backlog_of.backlog_order if backlog_of else Profile.BacklogOrder.DAY
+    match order:
+        case Profile.BacklogOrder.RECALL:
+            behind = -fallen.forgotten(day)
+        case Profile.BacklogOrder.OVERDUE:
+            behind = -fallen.overdue(day)
+        case _:
+            behind = fallen.due_day.toordinal()
+    return not fallen.asked, behind
 
 
 def _open(user: User, day: date) -> QuerySet[Card]:
@@ -313,9 +404,17 @@ def _held(kind: str, count: int, limit: int) -> list[Held]:
     return [Held(kind, count, f"{count} {noun} past today’s limit of {limit}")] if count else []
 
 
-def _held_by_siblings(cards: Sequence[Card]) -> list[Held]:
-    words = waiting_words(card.item.slug for card in cards) if cards else ""
-    return [Held("siblings", len(cards), words)] if cards else []
+def _held_by_siblings(cards: Sequence[Sided]) -> list[Held]:
+    slugs = Note.objects.filter(pk__in={card.note_id for card in cards}).values_list("slug", flat=True) if cards else ()
+    return [Held("siblings", len(cards), waiting_words(slugs))] if cards else []
+
+
+def _put_off(user: User, day: date) -> list[Held]:
+    """What is due but was put off by its person until tomorrow."""
+    put_off = Card.objects.filter(user=user, suspended=False, buried_until__gt=day).filter(
+        Q(due_day__lte=day) | Q(due_at__isnull=False))
+    count = put_off.count()
+    return [Held("put off", count, f"{count} put off to tomorrow")] if count else []
 
 
 def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
@@ -354,29 +453,28 @@ def _stated_seconds(card: Card) -> int:
     return NUMBER_SECONDS if card.note_id else card.question.minutes * 60
 
 
-def _due_days(left: Plan, profile: Profile) -> Iterator[date]:
-    for card in left.cards:
-        if card.due_at:
-            yield study_day(card.due_at, profile.zone, profile.day_start)
-        elif card.due_day:
-            yield card.due_day
-
-
-def _forecast(left: Plan, profile: Profile) -> list[tuple[date, int]]:
-    counts = dict.fromkeys((left.study_day + timedelta(days=ahead) for ahead in range(FORECAST_DAYS)), 0)
-    for due_day in _due_days(left, profile):
-        if (day := max(due_day, left.study_day)) in counts:
-            counts[day] += 1
+def _forecast(user: User, left: Plan, profile: Profile) -> list[tuple[date, int]]:
+    """How many of the cards under way fall due on each of the coming days, today's with the overdue."""
+    today, last = left.study_day, left.study_day + timedelta(days=FORECAST_DAYS - 1)
+    counts = dict.fromkeys((today + timedelta(days=ahead) for ahead in range(FORECAST_DAYS)), 0)
+    under_way = _open(user, today).exclude(state=State.NEW).order_by()
+    by_day = under_way.filter(due_day__lte=last).values_list("due_day").annotate(Count("pk"))
+    steps = under_way.filter(due_at__isnull=False).values_list("due_at", flat=True)
+    in_steps = ((study_day(at, profile.zone, profile.day_start), 1) for at in steps)
+    for due_day, count in (*by_day, *in_steps):
+        if (day := max(due_day, today)) in counts:
+            counts[day] += count
     return list(counts.items())
 
 
-def _next_due(left: Plan, profile: Profile) -> datetime | None:
+def _next_due(user: User, left: Plan, profile: Profile) -> datetime | None:
     """The first instant after now at which a card that is not in line comes up."""
-    in_line = {card.pk for card in left.line}
-    tomorrow = left.study_day + timedelta(days=1)
-    days = [card.due_day for card in left.cards if card.due_day and card.due_day > left.study_day]
-    days += [tomorrow] if left.held_back else []
-    instants = [card.due_at for card in left.cards if card.due_at and card.pk not in in_line]
+    today, in_line = left.study_day, {card.pk for card in left.line}
+    under_way = _open(user, today).exclude(state=State.NEW)
+    ahead = under_way.filter(due_day__gt=today).order_by("due_day").values_list("due_day", flat=True).first()
+    days = [day for day in (ahead, left.held_back and today + timedelta(days=1)) if day]
+    steps = under_way.filter(due_at__isnull=False).values_list("pk", "due_at")
+    instants = [at for pk, at in steps if pk not in in_line]
     instants += [start_of(min(days), profile.zone, profile.day_start)] if days else []
     return min(instants, default=None)
 

@@ -2,10 +2,13 @@
 
 Every grade and every change of a card's place in the drill is one row of the log, exactly once.
 """
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping
+from datetime import date, datetime, timedelta
 from typing import Any
+from uuid import UUID, uuid4
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
 from flashcards import memory, queue
@@ -17,6 +20,7 @@ from questions.models import Question
 
 MOST_SECONDS = 24 * 60 * 60
 A_LOOK_LASTS = timedelta(hours=1)
+MOVES_MEMORY = (Review.Kind.ANSWER, Review.Kind.IMPORT, Review.Kind.AMEND, Review.Kind.REMOVE, Review.Kind.RESET)
 
 
 def ensure_cards(user: User) -> None:
@@ -63,7 +67,7 @@ def committed(card: Card) -> Attempt | None:
     another course of events, which undoing and grading afresh has left; it does not come back. Nor does one that was
     left uncounted.
     """
-    last = card.reviews.answers().order_by("-ordinal").first()
+    last = card.reviews.standing().filter(kind=Review.Kind.ANSWER).order_by("-ordinal").first()
     since = last.ordinal if last else 0
     checks = card.attempts.filter(kind=Attempt.Kind.CHECK, seed=card.seed, take=take_of(card), ordinal__gt=since)
     return checks.order_by("-ordinal").first()
@@ -101,9 +105,13 @@ def commit_attempt(card: Card, *, ordinal: int, now: datetime, **fields: Any) ->
 
 @transaction.atomic
 def answer_card(
-    card: Card, rating: Rating, *, ordinal: int, now: datetime, attempt: Attempt | None = None
+    card: Card, rating: Rating, *, ordinal: int, now: datetime, attempt: Attempt | None = None,
+    shown: date | None = None,
 ) -> bool:
     """Append one answer to the card's log and bring its memory up to date.
+
+    The due day is the one that the button showed (`shown`), where it is one that the rules allow: what was answered
+    since in another tab may have filled it.
 
     `ordinal` is the log position the learner's page offered. If it has been taken since (double click, second tab)
     nothing is written and the result is False. `attempt` is what was committed; with the ticks as they are now it
@@ -113,13 +121,14 @@ def answer_card(
     if ordinal != card.next_ordinal:
         return False
     profile = card.user.profile
-    offer = queue.offer(card, ordinal, now, profile)[rating]  # what the button showed: memory and due
+    offer = queue.offer(card, ordinal, now, profile)[rating].as_shown(shown)  # memory and due
     Review.objects.create(
         card=card, ordinal=ordinal, kind=Review.Kind.ANSWER, rating=rating, at=now, was=card.state,
         attempt=attempt and _closed(Attempt.Kind.GRADE, attempt, card, now), due_day=offer.due_day, due_at=offer.due_at,
         **_place(card, now), **offer.memory.columns(),
     )
     card.take(offer.memory, offer.due, log_length=ordinal)
+    card.buried_until = None
     card.save(update_fields=Card.DERIVED)
     Draft.objects.filter(card=card).delete()
     return True
@@ -160,7 +169,20 @@ def add_to_drill(card: Card, *, ordinal: int, now: datetime) -> bool:
 
 
 @transaction.atomic
-def set_suspended(card: Card, suspended: bool, *, ordinal: int, now: datetime) -> bool:
+def set_due(card: Card, day: date, *, ordinal: int, now: datetime) -> bool:
+    """Have a card that was begun come back on a study day, today's at the earliest; its memory stays.
+
+    False, and nothing is written, from a stale page or for a card that is new.
+    """
+    card = _locked(card)
+    if ordinal != card.next_ordinal or card.state == State.NEW:
+        return False
+    _move(card, Review.Kind.SET_DUE, now, Due(day=max(day, _day(card, now))))
+    return True
+
+
+@transaction.atomic
+def set_suspended(card: Card, suspended: bool, *, ordinal: int, now: datetime, batch: UUID | None = None) -> bool:
     """Take the card out of the drill, or back into it with the due that it has.
 
     False, and nothing is written, from a stale page or when it is so already.
@@ -169,8 +191,72 @@ def set_suspended(card: Card, suspended: bool, *, ordinal: int, now: datetime) -
     if ordinal != card.next_ordinal or card.suspended == suspended:
         return False
     card.suspended = suspended
-    _move(card, Review.Kind.SUSPEND if suspended else Review.Kind.UNSUSPEND, now, card.due)
+    _move(card, Review.Kind.SUSPEND if suspended else Review.Kind.UNSUSPEND, now, card.due, batch)
     return True
+
+
+@transaction.atomic
+def bury(card: Card, *, ordinal: int, now: datetime) -> bool:
+    """Put the card off to tomorrow, whatever is due; its due day stays. False from a stale page."""
+    card = _locked(card)
+    today = _day(card, now)
+    if ordinal != card.next_ordinal or (card.buried_until and card.buried_until > today):
+        return False
+    card.buried_until = today + memory.DAY
+    _move(card, Review.Kind.BURY, now, card.due)
+    return True
+
+
+@transaction.atomic
+def reset(card: Card, *, ordinal: int, now: datetime) -> bool:
+    """Begin the card anew: its memory is that of a new card, its log stays. False from a stale page or for a new card.
+    """
+    card = _locked(card)
+    if ordinal != card.next_ordinal or card.state == State.NEW:
+        return False
+    _replayed(card, Review(card=card, kind=Review.Kind.RESET, at=now, was=card.state), now)
+    return True
+
+
+@transaction.atomic
+def amend(card: Card, review_pk: int, rating: Rating, *, ordinal: int, now: datetime) -> bool:
+    """Let an earlier answer on the card, of any age, count as another grade; what came after is worked out anew.
+
+    The due becomes what bare FSRS gives after the last answer. False, and nothing is written, from a stale page, for a
+    row that is no answer that stands, or when it counts so already.
+    """
+    card = _locked(card)
+    named = card.reviews.answers().filter(pk=review_pk).first()
+    if ordinal != card.next_ordinal or named is None or named.rated == rating:
+        return False
+    _changed(card, Review(card=card, kind=Review.Kind.AMEND, names=named, rating=rating, at=now, was=card.state), now)
+    return True
+
+
+@transaction.atomic
+def remove(card: Card, review_pk: int, *, ordinal: int, now: datetime) -> bool:
+    """Leave an earlier answer on the card, of any age, out of its memory and out of every count; its row stays.
+
+    Due and False as for `amend`.
+    """
+    card = _locked(card)
+    named = card.reviews.answers().filter(pk=review_pk).first()
+    if ordinal != card.next_ordinal or named is None:
+        return False
+    _changed(card, Review(card=card, kind=Review.Kind.REMOVE, names=named, at=now, was=card.state), now)
+    return True
+
+
+@transaction.atomic
+def move_due(user: User, days: Mapping[int, date], *, now: datetime) -> UUID | None:
+    """Give cards in review new due days, {card pk: study day}, in one act that one undo takes back; a day before today
+    becomes today. None, and nothing is written, when no card's due changes."""
+    batch, moved = uuid4(), False
+    for card in _locked_all(user, days):
+        if card.state == State.REVIEW and (day := max(days[card.pk], _day(card, now))) != card.due_day:
+            _move(card, Review.Kind.SET_DUE, now, Due(day=day), batch)
+            moved = True
+    return batch if moved else None
 
 
 def save_memo(user: User, question: Question, text: str, now: datetime) -> None:
@@ -187,14 +273,21 @@ def last_action(user: User) -> Review | None:
     return actions.select_related("card__question", "card__note").order_by("-pk").first()
 
 
+def history(user: User) -> QuerySet[Review]:
+    """Everything that the person did to cards, undone or not, the latest first; `undone` says whether it was."""
+    undone = Review.objects.filter(kind=Review.Kind.UNDO, names=OuterRef("pk"))
+    actions = Review.objects.filter(card__user=user).exclude(kind=Review.Kind.UNDO).annotate(undone=Exists(undone))
+    return actions.select_related("card__question__topic", "card__note__topic", "names").order_by("-pk")
+
+
 @transaction.atomic
 def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     """Take back the person's latest standing action by a row that names it; the result is that row.
 
     The card gets the memory, the due and the place in the drill that it had before, and the next log position
     (positions only grow). Of an answer the same drawn numbers are back, and what was typed and ticked is its draft,
-    with the clock going on from where it was. None, and nothing is written, when `review_pk` is not that latest
-    action: undone already, or something came after it.
+    with the clock going on from where it was. What one act did to several cards is taken back on all of them. None,
+    and nothing is written, when `review_pk` is not that latest action: undone already, or something came after it.
     """
     if (card := Card.objects.filter(user=user, reviews=review_pk).first()) is None:
         return None
@@ -202,18 +295,42 @@ def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     named = last_action(user)
     if named is None or named.pk != review_pk:
         return None
-    row = Review(card=card, ordinal=card.next_ordinal, kind=Review.Kind.UNDO, names=named, at=now, was=card.state)
-    rows = [*card.reviews.order_by("ordinal"), row]
-    remembered, due = memory.replay(rows, queue.parameters(card.user.profile))
-    for name, value in {**_place(card, now), **remembered.columns(), "due_day": due.day, "due_at": due.at}.items():
-        setattr(row, name, value)
-    row.save()
-    card.take(remembered, due, log_length=row.ordinal)
-    card.suspended = memory.is_suspended(rows)
-    card.save(update_fields=Card.DERIVED)
-    if named.kind == Review.Kind.ANSWER:
-        _draft_again(card, named.attempt, now)
-    return row
+    return _undone(user, named, now)
+
+
+@transaction.atomic
+def undo_any(user: User, review_pk: int, *, now: datetime) -> Review | None:
+    """Take back one of the person's actions, of any age.
+
+    None, and nothing is written, when it is undone already, or when it moved a card's memory and something that stands
+    moved it since: an answer in the middle of a log is changed or removed instead.
+    """
+    named = Review.objects.filter(card__user=user).standing().filter(pk=review_pk).first()
+    if named is None:
+        return None
+    _locked(named.card)
+    rows = Review.objects.filter(batch=named.batch) if named.batch else Review.objects.filter(pk=named.pk)
+    for row in rows.standing():
+        since = Review.objects.filter(card=row.card_id, ordinal__gt=row.ordinal, kind__in=MOVES_MEMORY).standing()
+        if row.kind in MOVES_MEMORY and since.exists():
+            return None
+    return _undone(user, named, now)
+
+
+def _undone(user: User, named: Review, now: datetime) -> Review:
+    """An undo of this row, and of all that the same act wrote; the result is the undo of this row."""
+    batch = named.batch and uuid4()
+    rows = Review.objects.filter(batch=named.batch, card__user=user).standing() if named.batch else [named]
+    undoing = None
+    by_card = {row.card_id: row for row in rows}
+    for card in _locked_all(user, by_card):
+        row = by_card[card.pk]
+        written = _replayed(
+            card, Review(card=card, kind=Review.Kind.UNDO, names=row, at=now, was=card.state, batch=batch), now)
+        if row.kind == Review.Kind.ANSWER:
+            _draft_again(card, row.attempt, now)
+        undoing = written if row.pk == named.pk else undoing
+    return undoing
 
 
 @transaction.atomic
@@ -228,6 +345,7 @@ def rebuild_card(card: Card, *, write: bool) -> str:
     remembered, due = memory.replay(rows, queue.parameters(card.user.profile))
     card.take(remembered, due, log_length=rows[-1].ordinal if rows else 0)
     card.suspended = memory.is_suspended(rows)
+    card.buried_until = memory.buried_until(rows)
     differing = [name for name in Card.DERIVED if getattr(card, name) != stored[name]]
     if differing and write:
         card.save(update_fields=differing)
@@ -240,21 +358,55 @@ def _locked(card: Card) -> Card:
     return cards.get(pk=card.pk)
 
 
+def _locked_all(user: User, pks: Collection[int]) -> list[Card]:
+    """The person's cards with these keys, held until the transaction ends, in one order for all who hold several."""
+    cards = Card.objects.select_for_update(of=("self",)).select_related("question", "note", "user__profile")
+    return list(cards.filter(user=user, pk__in=pks).order_by("pk"))
+
+
+def _day(card: Card, now: datetime) -> date:
+    profile = card.user.profile
+    return study_day(now, profile.zone, profile.day_start)
+
+
 def _place(card: Card, now: datetime) -> dict[str, Any]:
     """Where in the person's days a row falls: study day, and the zone and day start that say so."""
     profile = card.user.profile
-    day = study_day(now, profile.zone, profile.day_start)
-    return {"study_day": day, "zone": profile.zone, "day_start": profile.day_start}
+    return {"study_day": _day(card, now), "zone": profile.zone, "day_start": profile.day_start}
 
 
-def _move(card: Card, kind: Review.Kind, now: datetime, due: Due) -> None:
+def _move(card: Card, kind: Review.Kind, now: datetime, due: Due, batch: UUID | None = None) -> None:
     """Append a row that is no answer, and save the card with this due; its memory stays."""
     Review.objects.create(
         card=card, ordinal=card.next_ordinal, kind=kind, at=now, was=card.state, due_day=due.day, due_at=due.at,
-        **_place(card, now), **card.memory.columns(),
+        asked=due.asked, batch=batch, **_place(card, now), **card.memory.columns(),
     )
+    if kind == Review.Kind.SET_DUE:
+        card.buried_until = None
     card.take(card.memory, due, log_length=card.next_ordinal)
     card.save(update_fields=Card.DERIVED)
+
+
+def _changed(card: Card, row: Review, now: datetime) -> None:
+    """Append a row that changes or removes an earlier answer."""
+    remembered, due = memory.amended([*card.reviews.order_by("ordinal"), row], queue.rules(card.user.profile, card))
+    row.state, row.step, row.due_day, row.due_at = remembered.state, remembered.step, due.day, due.at
+    _replayed(card, row, now)
+
+
+def _replayed(card: Card, row: Review, now: datetime) -> Review:
+    """Append a row after which the card is what its whole log says, and save both."""
+    row.ordinal = card.next_ordinal
+    rows = [*card.reviews.order_by("ordinal"), row]
+    remembered, due = memory.replay(rows, queue.parameters(card.user.profile))
+    place = {**_place(card, now), "due_day": due.day, "due_at": due.at, "asked": due.asked}
+    for name, value in {**place, **remembered.columns()}.items():
+        setattr(row, name, value)
+    row.save()
+    card.take(remembered, due, log_length=row.ordinal)
+    card.suspended, card.buried_until = memory.is_suspended(rows), memory.buried_until(rows)
+    card.save(update_fields=Card.DERIVED)
+    return row
 
 
 def _closed(kind: Attempt.Kind, attempt: Attempt, card: Card, now: datetime) -> Attempt:

@@ -1,16 +1,22 @@
-"""A small deck for Ada: plain questions, and clocks in UTC unless a test moves them."""
+"""A small deck for Ada: plain questions, clocks in UTC and intervals without fuzz unless a test sets them."""
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
-from accounts.models import User
+from accounts.models import Profile, User
 from flashcards import services
 from flashcards.models import Card
 from questions import loading
 from questions.models import Question, Topic
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)  # a Monday
+
+
+@pytest.fixture(autouse=True)
+def without_fuzz(monkeypatch: pytest.MonkeyPatch) -> None:
+    """People begin with their intervals as bare FSRS has them, so that a figure can be worked out by hand."""
+    monkeypatch.setattr(Profile._meta.get_field("fuzz"), "default", False)
 
 
 def write_questions(count: int, *, kind: str = "explain", minutes: int = 3) -> list[Question]:

@@ -31,6 +31,10 @@ class Row:
     step: int | None = None
     due_day: date | None = None
     due_at: datetime | None = None
+    stability: float | None = None
+    difficulty: float | None = None
+    fed_at: datetime | None = None
+    asked: bool = False
 
 
 def answered(memory: Memory, rating: int, day: date, at: datetime = AT, rules: Rules = NO_STEPS) -> Memory:
@@ -166,23 +170,7 @@ def test_replay_says_what_the_steps_said(history: list[tuple[int, int, int]]) ->
     assert replay(rows, rules.parameters) == (memory, due)
 
 
-# Days on the buttons
-
-def test_equal_days_are_pushed_apart() -> None:
-    day = MONDAY + DAY
-    assert spread.strictly({2: day, 3: day, 4: day}, MONDAY + 99 * DAY) == {2: day, 3: day + DAY, 4: day + 2 * DAY}
-
-
-def test_days_that_are_apart_stay_where_they_are() -> None:
-    days = {2: MONDAY + 3 * DAY, 3: MONDAY + 5 * DAY, 4: MONDAY + 9 * DAY}
-    assert spread.strictly(days, MONDAY + 99 * DAY) == days
-
-
-def test_the_longest_interval_binds_before_the_order_does() -> None:
-    cap = MONDAY + 4 * DAY
-    assert spread.strictly({2: cap, 3: cap, 4: cap}, cap) == {2: cap, 3: cap, 4: cap}
-    assert spread.strictly({2: cap - DAY, 3: cap - DAY, 4: cap - DAY}, cap) == {2: cap - DAY, 3: cap, 4: cap}
-
+# Waits and the line
 
 @pytest.mark.parametrize(("wait", "words"), [
     (timedelta(seconds=30), "30 s"),

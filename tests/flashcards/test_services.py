@@ -42,10 +42,23 @@ def undo(card: Card, now: datetime = NOON) -> Review | None:
     return undone
 
 
-def place(card: Card, verb: str, now: datetime = NOON) -> bool:
-    """Suspend, unsuspend or add the card to today's line."""
+def place(card: Card, verb: str, now: datetime = NOON, which: int = 0) -> bool:
+    """Do something to the card that is no answer; an earlier answer is the `which`-th."""
     at = {"ordinal": card.next_ordinal, "now": now}
-    done = services.add_to_drill(card, **at) if verb == "add" else services.set_suspended(card, verb == "suspend", **at)
+    named = [review.pk for review in card.reviews.answers()][which:which + 1] or [0]
+    match verb:
+        case "add":
+            done = services.add_to_drill(card, **at)
+        case "bury" | "reset":
+            done = getattr(services, verb)(card, **at)
+        case "set_due":
+            done = services.set_due(card, NOON.date() + 20 * DAY, **at)
+        case "amend":
+            done = services.amend(card, *named, GOOD, **at)
+        case "remove":
+            done = services.remove(card, *named, **at)
+        case _:
+            done = services.set_suspended(card, verb == "suspend", **at)
     card.refresh_from_db()
     return done
 
@@ -339,10 +352,11 @@ def test_other_parameters_change_stability_and_no_due(card: Card) -> None:
 
 
 ZONES = ("UTC", "Pacific/Auckland", "America/New_York")
+VERBS = ("suspend", "unsuspend", "add", "bury", "reset", "set_due", "amend", "remove")
 ACTIONS = st.lists(
     st.one_of(
         st.tuples(st.just("answer"), st.integers(0, 2), st.sampled_from(list(Rating)), st.integers(-60, 6000)),
-        st.tuples(st.sampled_from(("suspend", "unsuspend", "add")), st.integers(0, 2), st.none(), st.integers(0, 6000)),
+        st.tuples(st.sampled_from(VERBS), st.integers(0, 2), st.integers(0, 3), st.integers(0, 6000)),
         st.tuples(st.just("undo"), st.just(0), st.none(), st.integers(0, 30)),
         st.tuples(st.just("zone"), st.sampled_from(ZONES), st.none(), st.just(0)),
     ),
@@ -354,8 +368,8 @@ class LogProperty(TestCase):
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(actions=ACTIONS)
     def test_stored_memory_is_the_log_replayed(self, actions: list[tuple[str, Any, Rating | None, int]]) -> None:
-        """After any mix of answers, suspensions, cards asked for, undos and flights, over three cards; and an undo
-        leaves no trace but its row."""
+        """After any mix of answers, answers changed or removed later, suspensions, resets, cards put off or asked for,
+        undos and flights, over three cards; and an undo leaves no trace but its row."""
         ada, now, past = person("Ada"), NOON, []
         write_questions(3)
         services.ensure_cards(ada)
@@ -372,7 +386,7 @@ class LogProperty(TestCase):
             elif kind != "undo":
                 cards[which].refresh_from_db()
                 before = derived(cards[which], "log_length")
-                if place(cards[which], kind, now):
+                if place(cards[which], kind, now, rating):
                     past.append((which, before))
             elif past:
                 which, before = past.pop()
@@ -381,7 +395,7 @@ class LogProperty(TestCase):
         for card in ada.cards.all():
             rows = list(card.reviews.order_by("ordinal"))
             assert (card.memory, card.due) == memory.replay(rows)
-            assert card.suspended == memory.is_suspended(rows)
+            assert (card.suspended, card.buried_until) == (memory.is_suspended(rows), memory.buried_until(rows))
             assert [row.ordinal for row in rows] == list(range(1, card.log_length + 1))
         assert Review.objects.standing().count() == len(past)
         assert check() == ""
