@@ -114,6 +114,12 @@ def written(tokens: tuple[Token, ...]) -> str:
     return " ".join(token.written for token in tokens)
 
 
+def named(tokens: tuple[Token, ...], room: float) -> str:
+    """The tokens, or their number where there are too many for the room."""
+    words = fitting_end(written(tokens), room)
+    return f"{len(tokens)} tokens" if len(tokens) > 1 and words != written(tokens) else words
+
+
 def glyphs(data: bytes) -> list[Glyph]:
     """The characters of these bytes; a byte that belongs to none is one of its own."""
     found, at = [], 0
@@ -156,7 +162,7 @@ def bytes_drawn(run: Detokenized, at: int, skip_special: bool, width: float, nar
     for place, step in enumerate(rows):
         y = TOP + ROW * place + 6
         if not narrow:
-            shapes.append(Text(grid.left - 12, y + 18, fitting_end(written(step.tokens), 92),
+            shapes.append(Text(grid.left - 12, y + 18, named(step.tokens, 92),
                                "strong" if place == len(rows) - 1 else "value", "end"))
             after = grid.x(grid.first + grid.count) + 24
             shapes.append(Text(after, y + 18, fitting_end(visible(step.alone) or "-", 70), "limit-text" if "�" in
@@ -226,7 +232,7 @@ def characters_drawn(run: Detokenized, at: int, width: float, narrow: bool) -> D
     for place, step in enumerate(rows):
         y = top + row * place + 5
         if not narrow:
-            shapes.append(Text(grid.left - 12, y + 16, fitting_end(written(step.tokens), 108),
+            shapes.append(Text(grid.left - 12, y + 16, named(step.tokens, 108),
                                "strong" if place == len(rows) - 1 else "value", "end"))
             nothing = "nothing: stop complete" if step.stop else "nothing"
             sent = f"“{visible(step.sent)}”" if step.sent else nothing

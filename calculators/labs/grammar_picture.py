@@ -15,6 +15,7 @@ MOST_BRANCHES, MOST_ARROWS, MOST_ROWS, MOST_LISTED = 6, 8, 6, 60
 CHAIN, ARROW = 46, 18
 WORD_LEFT, SQUARE = 118, 26
 DIGIT_ROW, DIGIT_LEFT = 30, 50
+LONGEST_NAME, LONGEST_LINE = 11, 8  # letters over a square, and in a line of a phone's square
 
 
 def states_picture(shown: Shown) -> Picture:
@@ -227,9 +228,9 @@ def word_part(result: Grammar, at: int, place: int) -> Part:
 
 
 def words_wide(result: Grammar, at: int, place: int) -> Drawing:
-    """A row a step, bit 31 at the left; the tokens' names above, in two heights."""
+    """A row a step, bit 31 at the left; the tokens' names above, in three heights."""
     rows = result.steps[max(at + 1 - MOST_ROWS, 0): at + 1]
-    top = 56
+    top = 72
     right = WORD_LEFT + SQUARE * WORD_BITS
     foot = top + SQUARE * len(rows)
     shapes: list[Shape] = [*names_above(result, place, result.steps[at], top)]
@@ -253,15 +254,15 @@ def words_wide(result: Grammar, at: int, place: int) -> Drawing:
 
 
 def names_above(result: Grammar, place: int, step: Step, top: float) -> Iterator[Shape]:
-    """The tokens over their squares, odd bits higher with a leader."""
+    """The tokens over their squares, two of three higher with a leader."""
     allowed = set(bits(step.mask, place))
     for bit, token in enumerate(result.vocabulary[WORD_BITS * place: WORD_BITS * (place + 1)]):
         x = WORD_LEFT + SQUARE * (WORD_BITS - 1 - bit) + SQUARE / 2
-        high = bit % 2 == 1
-        if high:
-            yield line(x, top - 26, x, top - 2, "grid")
-        said = token.written if len(token.written) <= 6 else token.written[:5] + "…"
-        yield Text(x, top - 30 if high else top - 8, said, "strong" if bit in allowed else "label", "middle")
+        foot = top - 8 - 18 * (bit % 3)
+        if bit % 3:
+            yield line(x, foot + 4, x, top - 2, "grid")
+        said = token.written if len(token.written) <= LONGEST_NAME else token.written[: LONGEST_NAME - 1] + "…"
+        yield Text(x, foot, said, "strong halo" if bit in allowed else "label halo", "middle")
 
 
 def word_narrow(result: Grammar, step: Step, place: int) -> Drawing:
@@ -269,21 +270,34 @@ def word_narrow(result: Grammar, step: Step, place: int) -> Drawing:
     wide = (350 - DIGIT_LEFT - 34) / 4
     allowed, word = set(bits(step.mask, place)), step.mask.words[place]
     tokens = result.vocabulary[WORD_BITS * place: WORD_BITS * (place + 1)]
+    pitch = DIGIT_ROW + (8 if any(len(token.written) > LONGEST_LINE for token in tokens) else 0)
     shapes: list[Shape] = [Text(0, 14, "bits", "axis"), Text(348, 14, "hex", "axis", "end")]
     for row in range(8):
-        y, high = 22 + DIGIT_ROW * row, 31 - 4 * row
-        shapes += [Text(0, y + 19, f"{high}–{high - 3}", "axis"),
-                   Text(348, y + 20, f"{word >> (high - 3) & 15:X}", "end", "end")]
+        y, high = 22 + pitch * row, 31 - 4 * row
+        shapes += [Text(0, y + pitch / 2 + 4, f"{high}–{high - 3}", "axis"),
+                   Text(348, y + pitch / 2 + 5, f"{word >> (high - 3) & 15:X}", "end", "end")]
         for column in range(4):
             bit = high - column
             written = tokens[bit].written if bit < len(tokens) else ""
-            said = written if len(written) <= 8 else written[:7] + "…"
             x = round(DIGIT_LEFT + wide * column, 2)
-            shapes.append(Bar(x + 1, y, round(wide - 3, 2), DIGIT_ROW - 4, "present" if bit in allowed else "hollow"
-                              if written else "never", said, "on-ink" if bit in allowed else "label"))
-    foot = 22 + DIGIT_ROW * 8
+            shapes.append(Bar(x + 1, y, round(wide - 3, 2), pitch - 4, "present" if bit in allowed else "hollow"
+                              if written else "never"))
+            middle, css = round(x + wide / 2 - 0.5, 2), "on-ink" if bit in allowed else "label"
+            named = in_two(written)
+            shapes += [Text(middle, y + pitch / 2 + 2 - 6.5 * (len(named) - 1) + 13 * place, said, css, "middle")
+                       for place, said in enumerate(named)]
+    foot = 22 + pitch * 8
     shapes.append(Text(0, foot + 14, f"int32 {step.mask.signed[place]:,}", "strong"))
     return Drawing(350, foot + 20, f"The word is {word:08X}.", tuple(shapes))
+
+
+def in_two(name: str) -> list[str]:
+    """A token's name in one line or in two, the second cut where it is longer still."""
+    if len(name) <= LONGEST_LINE:
+        return [name] if name else []
+    split = name.rfind("_", 1, LONGEST_LINE) + 1 or LONGEST_LINE
+    rest = name[split:]
+    return [name[:split], rest if len(rest) <= LONGEST_LINE else rest[: LONGEST_LINE - 1] + "…"]
 
 
 def bits(mask: Mask, place: int) -> list[int]:

@@ -57,7 +57,7 @@ def fallen(result: LongReplies, said: float | None, width: float, narrow: bool) 
     shapes: list[Shape] = []
     for tick in range(0, output + 1, step):
         shapes += [line(clock(tick), top, clock(tick), foot, "grid"),
-                   Text(clock(tick), foot + 16, f"{tick:,}", "axis", "middle")]
+                   Text(clock(tick), foot + 16, f"{tick:,}", "axis", "end" if clock(tick) > width - 18 else "middle")]
     if burst.preemptions:
         first = clock(burst.falls[1].step)
         shapes.append(Bar(first, top, round(clock.end - first, 2), round(foot - top, 2), "s-gap", pattern="preempted"))

@@ -136,6 +136,7 @@ def guess(scale: Scale, said: float, top: float, row: float, narrow: bool, width
     room = width_of(words) + 10
     wall = scale(allowed)
     left = x - room > 0 and (x + room > width or x < wall < x + room)
-    start = wall + WALL + 6 if x < wall < x + room < width - 30 else x + 6
-    yield Text(x - 6 if left else round(start, 2), min(y + row - 8, y + 38), words, "pen-text halo",
+    start = wall + WALL + 6 if not left and x < wall < x + room else x + 6
+    end = wall - 8 if x - room < wall < x else x - 6
+    yield Text(round(end if left else start, 2), min(y + row - 8, y + 38), words, "pen-text halo",
                "end" if left else "start")
