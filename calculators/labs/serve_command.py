@@ -154,7 +154,10 @@ class PlansForm(forms.Form):
 class DeployForm(forms.Form):
     """The load of a replica, its hit ratio before and after, and what a prefill and a decode step take."""
 
-    rate_per_s = forms.FloatField(label="arrivals", min_value=0.01, max_value=10_000, initial=6)
+    rate_per_s = forms.FloatField(
+        label="arrivals", min_value=0.01, max_value=10_000, initial=6,
+        help_text="Poisson, before one server a replica; prefills last exponentially long",
+    )
     replicas = forms.IntegerField(min_value=1, max_value=1_000, initial=1)
     prompt_tokens = forms.IntegerField(label="prompt", min_value=1, max_value=1_000_000, initial=4_000)
     hit_percent = forms.FloatField(label="hits before", min_value=0, max_value=100, initial=75)

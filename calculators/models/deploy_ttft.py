@@ -56,8 +56,9 @@ def solve(*, rate_per_s: float = 6, replicas: int = 1, prompt_tokens: int = 4_00
           front_end_ms: float = 5) -> DeployTtft:
     """TTFT of a replica whose prefills are served one by one, before and after its hit ratio changed.
 
-    service = prompt × (1 − hit) / prefill rate, busy = rate × service; the mean wait is that of equal services, the
-    99th percentile service / (1 − busy) × ln(100 busy), a rule for a queue of one server.
+    service = prompt × (1 − hit) / prefill rate, busy = rate × service; the waits are those of one server with Poisson
+    arrivals and exponential service, busy × service / (1 − busy) in the mean, service / (1 − busy) × ln(100 busy) at
+    the 99th percentile. Exact for that queue, a rule of thumb for a replica.
     Raises Refusal where prefills alone take longer than there is time.
     """
     each = rate_per_s / replicas
@@ -96,7 +97,7 @@ def load(percent: float, each: float, prompt_tokens: int, prefill_tokens_per_s: 
     prefills = each if tokens else 0.0
     return Load(
         hit_percent=percent, uncached_tokens=tokens, service_ms=service, busy_share=busy,
-        mean_wait_ms=busy * service / (2 * (1 - busy)), p99_wait_ms=p99, p99_ttft_ms=front_end_ms + p99 + service,
+        mean_wait_ms=busy * service / (1 - busy), p99_wait_ms=p99, p99_ttft_ms=front_end_ms + p99 + service,
         prefill_step_share=prefills / (prefills + decodes),
     )
 
@@ -127,7 +128,7 @@ def lines(after: Load, each: float, prompt_tokens: int, prefill_tokens_per_s: fl
         Line("uncached tokens", f"{prompt_tokens:,} × (1 − {after.hit_percent / 100:g})", after.uncached_tokens),
         Line("a prefill takes", f"{after.uncached_tokens:,.0f} / {prefill_tokens_per_s:,.0f}", after.service_ms, "ms"),
         Line("busy", f"{each:g}/s × {after.service_ms:,.1f} ms", busy),
-        Line("mean wait", f"{busy:.2f} × {after.service_ms:,.1f} / (2 × {1 - busy:.2f})", after.mean_wait_ms, "ms"),
+        Line("mean wait", f"{busy:.2f} × {after.service_ms:,.1f} / {1 - busy:.2f}", after.mean_wait_ms, "ms"),
         Line("wait, 99th percentile", f"{after.service_ms:,.1f} / {1 - busy:.2f} × ln({100 * busy:.1f})",
              after.p99_wait_ms, "ms", total=True),
     )

@@ -7,7 +7,7 @@ from calculators.models.base import Refusal
 from calculators.models.deploy_ttft import solve
 
 # hit ratio: prefill ms, busy, mean wait ms, P99 wait s
-TABLE = {75: (40, 0.24, 6, 0.17), 50: (80, 0.48, 37, 0.60), 20: (128, 0.77, 212, 2.40), 0: (160, 0.96, 1_920, 18.26)}
+TABLE = {75: (40, 0.24, 13, 0.17), 50: (80, 0.48, 74, 0.60), 20: (128, 0.77, 424, 2.40), 0: (160, 0.96, 3_840, 18.26)}
 
 
 @pytest.mark.parametrize("percent", TABLE)
