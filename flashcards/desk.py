@@ -35,6 +35,7 @@ class Desk:
     """One turn of a review; without a card, its end. What is asked, and how, is its heirs' matter."""
 
     page, fragment = "flashcards/review.html", "flashcards/_turn.html"  # shown whole, and to htmx
+    can_be_posed = True
 
     def __init__(self, user: User, card: Card | None, now: datetime, sitting: Sitting) -> None:
         self.user, self.card, self.now, self.sitting = user, card, now, sitting

@@ -16,6 +16,7 @@ from flashcards.models import Rating
 from flashcards.services import draw_seed
 from flashcards.templatetags.flashcards_tags import number_word
 from questions import grading
+from questions.figures import BadFigure
 from questions.models import Question
 from questions.services import Posed, gist_of, judge, pose, pose_from
 
@@ -45,6 +46,14 @@ class QuestionDesk(Desk):
         if self.attempt:
             return pose_from(self.question, self.attempt.values)
         return pose(self.question, draw_seed(self.card))
+
+    @cached_property
+    def can_be_posed(self) -> bool:
+        """Whether the labs give what the question says; not so after an edit by hand that no check has seen."""
+        try:
+            return bool(self.posed)
+        except (Refusal, BadFigure):
+            return False
 
     @property
     def check_kind(self) -> str:

@@ -110,7 +110,7 @@ def row_of(card: Card, today: date, now: datetime, parameters: tuple[float, ...]
 def lab_slug(question: Question) -> str:
     """The lab that opens from the question; empty without one."""
     runs = sorted(question.runs.values(), key=lambda run: not run.get("shown"))
-    return runs[0]["lab"] if runs else ""
+    return runs[0].get("lab", "") if runs else ""
 
 
 FACETS = ("topic", "kind", "level", "lab", "state")

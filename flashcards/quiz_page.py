@@ -11,11 +11,13 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 
+from calculators.models.base import Refusal
 from flashcards import quizzes
 from flashcards.forms import OptionForm
 from flashcards.models import Card, QuizAnswer
 from flashcards.question_desk import QuestionDesk
 from flashcards.quizzes import Course, Place
+from questions.figures import BadFigure
 from questions.models import Question, Topic
 from questions.services import Posed, pose, pose_from
 
@@ -124,6 +126,8 @@ class QuizDesk(QuestionDesk):
     @property
     def nothing(self) -> dict[str, Any]:
         """What an answer keeps of the question alone."""
+        if not self.can_be_posed:
+            return {"values": {}, "digest": ""}
         return {"values": self.posed.values, "digest": self.posed.digest}
 
     @property
@@ -186,10 +190,10 @@ class QuizEnd:
 
     def outcome(self, place: Place, card: Card | None, missed: bool) -> Outcome:
         desk = QuizDesk(self.course, place)
-        staffs = ""
-        if missed and place.answer and desk.has_options:
+        staffs, shown = "", missed and place.answer and desk.can_be_posed
+        if shown and desk.has_options:
             staffs = next(plain(option.html) for option in desk.options if option.right)
-        elif missed and place.answer and desk.posed.check:
+        elif shown and desk.posed.check:
             staffs = desk.staffs
         elif place.score:
             staffs = f"{len(place.score.ticks)} of {len(place.question.rubric)} points"
@@ -236,7 +240,10 @@ class QuizEnd:
     @property
     def weakest_lab(self) -> tuple[str, str]:
         """The address and the title of that question's lab, before its answer; both "" without."""
-        posed = pose(self.weakest)
+        try:
+            posed = pose(self.weakest)
+        except (Refusal, BadFigure):
+            return "", ""
         return posed.lab, posed.lab_title
 
 

@@ -127,6 +127,8 @@ def draft(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     """Keep what is typed so far and answer with how it reads."""
     course, place = place_for(request, pk, number)
     desk = QuizDesk(course, place)
+    if not desk.can_be_posed:
+        return redirect(place_address(pk, place))
     if place == course.current and not desk.has_options:
         desk.fill(request.POST)
         quizzes.save_draft(course.quiz, number, desk.typed(), course.now)
@@ -147,7 +149,9 @@ def answer(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     if place != course.current:
         return redirect(place_address(pk, course.current))
     desk = QuizDesk(course, place)
-    if request.POST.get("digest") != desk.posed.digest:
+    if not desk.can_be_posed and "pass" not in request.POST:
+        return redirect(place_address(pk, place))
+    if desk.can_be_posed and request.POST.get("digest") != desk.posed.digest:
         messages.info(request, "The question was edited meanwhile. Nothing was recorded; this is how it reads now.")
         return redirect(place_address(pk, place))
     if "pass" in request.POST:

@@ -66,6 +66,8 @@ def draft(request: HttpRequest, pk: int) -> HttpResponse:
     """Keep what is typed so far and answer with how it reads; leaving for the lab or for later keeps it too."""
     card = access.card_for(request.user, pk)
     desk = desk_for(request, card, sitting_of(request.POST))
+    if not desk.can_be_posed:
+        return turn(request, card, desk.sitting)
     if is_current(card, request.POST) and desk.attempt is None:
         desk.fill(request.POST)
         services.save_draft(card, desk.ordinal, **desk.typed())
@@ -87,7 +89,7 @@ def check(request: HttpRequest, pk: int) -> HttpResponse:
         messages.info(request, moved_on(sitting))
         return next_turn(request, sitting, card)
     desk = desk_for(request, card, sitting)
-    if desk.attempt is None:
+    if desk.attempt is None and desk.can_be_posed:
         form = desk.fill(request.POST)
         services.save_draft(card, desk.ordinal, **desk.typed())
         if not form.is_valid():
@@ -105,7 +107,7 @@ def ticks(request: HttpRequest, pk: int) -> HttpResponse:
     if is_current(card, request.POST):
         services.set_ticks(card, card.next_ordinal, ticked(request))
     desk = desk_for(request, card, sitting)
-    if not wants_fragment(request) or desk.attempt is None:
+    if not wants_fragment(request) or desk.attempt is None or not desk.can_be_posed:
         return turn(request, card, sitting)
     return render(request, "flashcards/_grade_bar.html", {"desk": desk, "swapped": True})
 

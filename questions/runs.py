@@ -27,7 +27,7 @@ def play_one(run: Mapping[str, Any], drawn: Mapping[str, Any], ran: Mapping[str,
     """One run; what it takes from others comes from those played before it."""
     values = {**run.get("values", {}), **drawn}
     values = {key: resolve(path, ran) if (path := reference(value)) else value for key, value in values.items()}
-    return run_lab(run["lab"], run.get("view", ""), values)
+    return run_lab(run.get("lab", ""), run.get("view", ""), values)
 
 
 def reference(value: Any) -> str:

@@ -127,7 +127,10 @@ def column_of(name: str) -> str:
 
 def pose(question: Question, seed: object = None) -> Posed:
     """The question with values drawn by `seed`; with the file's own without a seed, without `vary`, and where the prose
-    names what the draw has not."""
+    names what the draw has not.
+
+    Raises Refusal or BadFigure when no lab gives what it says: an edit that no check has seen.
+    """
     if seed is not None:
         drawn, ran, _ = draw(question.runs, question.keep, seed, run_kept)
         try:

@@ -10,5 +10,6 @@ register = template.Library()
 @register.inclusion_tag("questions/_questions_for_lab.html")
 def questions_for_lab(slug: str) -> dict[str, object]:
     """The published questions whose lab this is, and the number cards that it computes, each with its front."""
-    uses = [question for question in access.published() if any(run["lab"] == slug for run in question.runs.values())]
+    published = access.published()
+    uses = [question for question in published if any(run.get("lab") == slug for run in question.runs.values())]
     return {"questions": uses, "notes": [(note, inline(note.ask)) for note in related.notes_of_lab(slug)]}

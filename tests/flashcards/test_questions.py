@@ -381,6 +381,37 @@ def test_today_and_the_lab_lead_to_the_question(as_ada: Client, ada: User, trace
     assert '<a href="/questions/token-budget/">' in text(as_ada.get("/labs/scheduler"))
 
 
+# A question whose lab was taken away by hand
+
+GONE = [{}, {"run": {"lab": "gone"}}, {"run": {"values": {}}}]
+
+
+@pytest.mark.parametrize("runs", GONE)
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_question_without_its_lab_says_so_calmly(
+    as_ada: Client, trace: Card, runs: dict[str, dict[str, object]], committed: bool
+):
+    if committed:
+        commit_map(as_ada, trace)
+    Question.objects.filter(pk=trace.question_id).update(runs=runs)
+    page = as_ada.get("/questions/token-budget/")
+    assert (page.status_code, "This question can’t be shown at the moment." in text(page)) == (200, True)
+    sent = {"ordinal": 1, "outline": "as I see it"} | HERE
+    for verb in ("draft", "check", "ticks"):
+        after = as_ada.post(reverse(f"flashcards:{verb}", args=[trace.pk]), sent, follow=True)
+        assert "can’t be shown" in text(after)
+    assert Attempt.objects.count() == committed
+    assert "One step" in text(as_ada.get("/questions/"))
+
+
+def test_a_review_goes_on_past_a_question_without_its_lab(as_ada: Client, trace: Card):
+    Question.objects.filter(pk=trace.question_id).update(runs={})
+    page = text(as_ada.get("/review/", {"card": trace.pk, "ordinal": 1}))
+    (onward,) = re.findall(r'<a class="button main" href="([^"]+)" data-key="Enter">Go on', page)
+    after = as_ada.get(html.unescape(onward))
+    assert (after.status_code, "can’t be shown" in text(after)) == (200, False)
+
+
 # The curve
 
 def curve(days: list[int], today: int, recall: float) -> pictures.Drawing:

@@ -354,3 +354,15 @@ def test_a_quiz_is_unknown_to_anybody_else(mixed: list[Question], ada: User, eve
     assert Quiz.objects.count() == 1 and not QuizAnswer.objects.exists() and course_of(quiz).current
     for address in ("/questions/quizzes/", "/questions/quizzes/new/", base, base + "1/"):
         assert Client().get(address).status_code == 302
+
+
+def test_a_question_without_its_lab_is_passed(as_ada: Client, ada: User, mixed: list[Question]):
+    quiz = begin(ada, [mixed[1]])
+    Question.objects.filter(pk=mixed[1].pk).update(runs={})
+    assert "This question can’t be shown at the moment." in page(as_ada, quiz, 1)
+    place = reverse("flashcards:answer_place", args=[quiz.pk, 1])
+    assert as_ada.post(place, {"typed": "3"}, follow=True).status_code == 200
+    assert not QuizAnswer.objects.exists()
+    as_ada.post(place, {"pass": "1"}, follow=True)
+    assert QuizAnswer.objects.get().passed
+    assert as_ada.get(f"/questions/quizzes/{quiz.pk}/").status_code == 200
