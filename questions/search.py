@@ -109,7 +109,7 @@ def of_question(question: Question) -> SearchDocument:
     entries = [entry for name in arrays for entry in getattr(question, name)]
     answer = [getattr(question, name) for name in TEXTS if name != "ask"]
     inside = [text for entry in entries for key, text in entry.items() if isinstance(text, str) and key != "id"]
-    labs = [run["lab"] for run in question.runs.values()]
+    labs = [run.get("lab", "") for run in question.runs.values()]
     asked_as = field_words().asked_as.get(question.slug, ())
     bare = {name: FIGURE.sub(" ", markup.MARK.sub("", getattr(question, name))) for name in TEXTS}
     return document(
@@ -363,14 +363,18 @@ def meant_by(typed: list[str]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def marked(text: str, stems: frozenset[str]) -> SafeString:
-    """The text as safe HTML with the words looked for in bold."""
+    """The text as safe HTML with the words looked for in bold; a flag is told apart, so that no line breaks in it."""
     def mark(found: re.Match[str]) -> str:
         hit = any(words.stem(word) in stems for word in words.words_of(found[0]))
         return f"<b>{escape(found[0])}</b>" if hit else escape(found[0])
 
+    def plain(piece: str) -> str:
+        found = re.finditer(rf"(?P<word>{words.WORD.pattern})|\W|_", piece)
+        return "".join(mark(one) if one["word"] else escape(one[0]) for one in found)
+
+    pieces = re.split(r"(--[\w-]+)", text)  # every other one a flag
     return mark_safe("".join(
-        mark(found) if found["word"] else escape(found[0])
-        for found in re.finditer(rf"(?P<word>{words.WORD.pattern})|\W|_", text)
+        f'<span class="flag">{plain(piece)}</span>' if at % 2 else plain(piece) for at, piece in enumerate(pieces)
     ))
 
 

@@ -199,6 +199,11 @@ def test_the_page_marks_words_and_leads_on(page: Client):
     assert 'href="/search/?q=kv%20cahce%20oom&amp;of=' in text
 
 
+def test_a_flag_stays_whole_with_its_words_marked():
+    assert search.marked("set by --max-num-seqs & <b>", frozenset({"seq"})) == (
+        'set by <span class="flag">--max-num-<b>seqs</b></span> &amp; &lt;b&gt;')
+
+
 def test_a_typed_text_comes_back_as_text(page: Client):
     text = page.get("/search/", {"q": "<script>alert(1)</script> kv"}).content.decode()
     assert "<script>alert" not in text
