@@ -10,6 +10,7 @@ from calculators.ruled import LETTER, width_of
 
 STRIP, PITCH, TOP = 34, 100, 34
 COLUMN = 500  # of two orders side by side
+BAR_WORDS = 52  # what the figure of min-p’s bar takes beside it
 NOT_YET = "not shown yet"
 
 
@@ -135,7 +136,10 @@ def strip(result: Sampling, stage: Stage, following: Stage | None, place: Place,
     if following is not None and following.letter == "m" and following.bar:
         x = place.across(following.bar)
         yield polyline([(place.x, y - 4), (place.x, y - 9), (x, y - 9), (x, y - 4)], "s-limit thin")
-        yield Text(x + 6, y - 5, f"{following.bar:.4f}", "limit-text")
+        if x + BAR_WORDS < place.across(1):
+            yield Text(x + 6, y - 5, f"{following.bar:.4f}", "limit-text")
+        else:  # no room beside it
+            yield Text(x, y - 12, f"{following.bar:.4f}", "limit-text halo", "end")
     if wall is not None:
         yield from wall_beside(wall, y - 5, y + STRIP + 5)
 

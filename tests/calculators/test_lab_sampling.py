@@ -67,6 +67,16 @@ def test_a_wall_stands_where_a_stage_cuts():
     assert {"0.0656", "0.0696", "A, B", "A, B, C"} <= set(words(made.wide))
 
 
+def test_a_bar_at_the_right_edge_keeps_its_figure_inside():
+    # top-p leaves A alone, so min-p's bar stands at the whole width of the strip
+    made = drawn({"min_p": 1, "top_k": 0, "top_p": 0.01})
+    for drawing, width in ((made.wide, WIDE), (made.narrow, NARROW)):
+        assert_within(drawing, width)
+        assert "1.0000" in words(drawing)
+        assert all(shape.anchor == "end" for shape in drawing.shapes if getattr(shape, "text", "") == "1.0000")
+
+
+
 @pytest.mark.parametrize("preset", [*ORDER.presets, *SUMS.presets], ids=lambda preset: preset.name)
 def test_every_preset_shows_what_its_note_claims(preset):
     view = ORDER if preset in ORDER.presets else SUMS
