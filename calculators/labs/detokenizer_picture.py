@@ -98,7 +98,7 @@ def stop_sentence(run: Detokenized, at: int) -> str:
     if at == len(run.steps) - 1:
         return f"The last token: what was held is sent, “{visible(step.sent)}”."
     sent = f"“{visible(step.sent)}” is sent" if step.sent else "Nothing is sent"
-    return f"{sent}; {len(step.held)} characters are held."
+    return f"{sent}, {step.sent_in_all} characters in all; {len(step.held)} are held."
 
 
 def step_table(run: Detokenized, at: int) -> Table:

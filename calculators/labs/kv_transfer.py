@@ -71,7 +71,7 @@ class NixlForm(forms.Form):
     prefill_gpus = gpus_field("TP of P")
     decode_gpus = gpus_field("TP of D")
     link_gb_per_s = link_field()
-    efficiency = share_field("of the link", 0.8)
+    efficiency = share_field("link reached", 0.8)
     mfu = share_field("MFU of prefill", 0.5)
     block_size = forms.IntegerField(min_value=1, max_value=256, initial=16)
 
@@ -120,7 +120,7 @@ class SplitForm(forms.Form):
     prefill_gpus = gpus_field("GPUs of P")
     decode_gpus = gpus_field("GPUs of D")
     link_gb_per_s = link_field()
-    efficiency = share_field("of the link", 0.8, "what a real read reaches of it")
+    efficiency = share_field("link reached", 0.8, "what a real read gets of it, a share")
     mfu = share_field("MFU of prefill", 0.5)
     chunk_tokens = forms.IntegerField(label="chunk together", min_value=1, max_value=131_072, initial=2_048)
     gap_limit_ms = forms.FloatField(label="limit on a step", min_value=1, max_value=10_000, initial=50,

@@ -82,7 +82,8 @@ LAB = Lab(
         View(
             "slope", LeakForm, leak_rate.solve, picture=leak_rate_picture.picture, summary=summary, tell=tell,
             presets=PRESETS, groups=GROUPS, bulky=("points",),
-            ask=Ask(figure="slope_bytes", label="bytes an event", unit="bytes"), gist=leak_rate_picture.gist,
+            ask=Ask(figure="slope_bytes", label="bytes an event: a request, an abort, a minute", unit="bytes"),
+            gist=leak_rate_picture.gist,
         ),
         View(
             "suspects", LeakForm, leak_rate.rule_out, picture=leak_rate_picture.picture, summary=summary, tell=tell,

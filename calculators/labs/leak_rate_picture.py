@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from calculators.labs.base import Gist, Shown
 from calculators.log_paper import LogPaper, dot, log_paper
-from calculators.models.leak_rate import RSS, SURE, TIME, WIDER, Fit, LeakRate, Suspect
+from calculators.models.leak_rate import RSS, SURE, WIDER, Fit, LeakRate, Suspect
 from calculators.models.quantity import say
 from calculators.pictures import MEASURE, NARROW, WIDE, Bar, Drawing, Scale, Shape, Text, line
 from calculators.ruled import columns, figures, round_unit, rows, width_of
@@ -75,7 +75,7 @@ def panel(result: LeakRate, fit: Fit, left: float, right: float, top: float, sai
     yield from rows(up, round_unit(up.high - up.low, 6), left, right)
     yield from columns(across, round_unit(across.high - across.low, 6), top, top + HIGH, every=2, said=short, most=3)
     yield line(left, top, left, top + HIGH, "edge")
-    name = "minutes" if fit.name == TIME else fit.name
+    name = fit.words
     yield Text(left, top - 28, name, "strong" if present else "value")
     yield Text(left, top - 11, f"R² {fit.r_squared:.4f}" if fit.moved else "it never moved", "label")
     yield Text(right, top - 11, "GiB resident", "axis", "end")

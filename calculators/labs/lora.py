@@ -48,7 +48,7 @@ class TenantsForm(forms.Form):
     )
     model = ModelField(DENSE, initial="llama-3.1-8b")
     gpu = GpuField(label="GPU", initial="h100")
-    bandwidth_share = forms.FloatField(label="of the bandwidth", min_value=0.05, max_value=1, initial=0.8)
+    bandwidth_share = forms.FloatField(label="bandwidth reached", min_value=0.05, max_value=1, initial=0.8)
     tb_per_s = forms.FloatField(
         label="bandwidth", min_value=0.01, max_value=100, required=False, help_text="empty: the GPU’s",
     )

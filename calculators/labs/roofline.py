@@ -36,8 +36,8 @@ class RidgeForm(forms.Form):
     layers = forms.IntegerField(min_value=1, max_value=1_000, initial=32)
     hidden = forms.IntegerField(label="hidden, in attention", min_value=16, max_value=100_000, initial=4_096)
     tensor_parallel = forms.IntegerField(label="tensor parallel", min_value=1, max_value=64, initial=1)
-    compute_share = forms.FloatField(label="of the peak", initial=1.0, help_text="60 to 75% in practice", **SHARE)
-    bandwidth_share = forms.FloatField(label="of the bandwidth", initial=1.0, help_text="75 to 90%", **SHARE)
+    compute_share = forms.FloatField(label="FLOP/s reached", initial=1.0, help_text="0.6 to 0.75 of the peak", **SHARE)
+    bandwidth_share = forms.FloatField(label="bandwidth reached", initial=1.0, help_text="0.75 to 0.9", **SHARE)
 
     units = {
         "tflop_per_s": "TF/s", "tb_per_s": "TB/s", "params_b": "B", "active_params_b": "B", "kv_bytes_per_token": "B",

@@ -59,11 +59,12 @@ class BatchForm(forms.Form):
     model = ModelField(DENSE, initial="llama-3.1-8b")
     gpu = GpuField(label="GPU", initial="h100")
     context_tokens = forms.IntegerField(label="context", min_value=0, max_value=2_000_000, initial=512)
-    batch = forms.IntegerField(label="a batch", min_value=1, max_value=65_536, initial=8)
-    large_batch = forms.IntegerField(label="a larger one", min_value=1, max_value=65_536, initial=256)
+    batch = forms.IntegerField(label="batch shown", min_value=1, max_value=65_536, initial=8)
+    large_batch = forms.IntegerField(label="and a larger one", min_value=1, max_value=65_536, initial=256,
+                                     help_text="the two whose steps stand side by side")
     max_num_batched_tokens = forms.IntegerField(label="token budget", min_value=1, max_value=1_000_000, initial=8_192)
-    bandwidth_share = forms.FloatField(label="of the bandwidth", initial=0.8, **SHARE)
-    compute_share = forms.FloatField(label="of the peak", initial=0.6, **SHARE)
+    bandwidth_share = forms.FloatField(label="bandwidth reached", initial=0.8, **SHARE)
+    compute_share = forms.FloatField(label="FLOP/s reached", initial=0.6, help_text="shares of the peaks", **SHARE)
     read_gb = forms.FloatField(
         label="weights read", min_value=0.01, max_value=10_000, required=False,
         help_text="empty: its bf16 weights without the input embedding",

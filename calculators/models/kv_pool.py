@@ -195,12 +195,20 @@ def forward_bytes(setup: Setup) -> float:
 def sampler_bytes(setup: Setup) -> float:
     """The sampler over a full batch, and the hidden states that are still held; every rank has all the logits."""
     rows, vocabulary = min(setup.seats, setup.tokens), setup.model.vocabulary
-    each, buffers = setup.engine.logit_bytes, setup.engine.filter_buffers
-    if setup.engine.runner == 2 and not setup.flashinfer_sampler:
-        each, buffers = LOGIT_BYTES_UNFUSED, True
-    each = each if setup.logit_bytes is None else setup.logit_bytes
-    filtering = setup.multiprocessors * vocabulary * 4 if buffers else 0
-    return rows * vocabulary * each + filtering + (setup.tokens + rows) * setup.model.hidden * 2
+    filtering = setup.multiprocessors * vocabulary * 4 if setup.engine.filter_buffers or unfused(setup) else 0
+    return rows * vocabulary * logit_bytes(setup) + filtering + (setup.tokens + rows) * setup.model.hidden * 2
+
+
+def logit_bytes(setup: Setup) -> float:
+    """What the sampler holds for each logit."""
+    if setup.logit_bytes is not None:
+        return setup.logit_bytes
+    return LOGIT_BYTES_UNFUSED if unfused(setup) else setup.engine.logit_bytes
+
+
+def unfused(setup: Setup) -> bool:
+    """Whether the newer runner samples without FlashInfer."""
+    return setup.engine.runner == 2 and not setup.flashinfer_sampler
 
 
 def expert_bytes(setup: Setup) -> float:

@@ -189,8 +189,13 @@ def lines_of(result: Split, given: Inputs) -> Iterator[Line]:
     yield Line("each rank of D", f"{total} / {ranks}", result.rank_bytes / 1e9, "GB")
     yield Line("the read", f"{total} / ({result.lanes} × {given.link_gb_per_s:g} × {given.efficiency:g})",
                result.read_ms, "ms")
-    yield Line("the prefill", f"FLOPs / ({given.prefill_gpus} × {tflop:,.0f} T × {given.mfu:g})", result.prefill_ms,
-               "ms")
+    rate = given.prefill_gpus * tflop * given.mfu  # TFLOP/s
+    products = 2 * given.model.computed_parameters * given.prompt_tokens / 1e12
+    needed = result.prefill_ms / 1e3 * rate
+    yield Line("its products, and attention", f"2 × {given.model.computed_parameters / 1e9:.3g}e9 × "
+               f"{given.prompt_tokens:,} + {say(needed - products, '')} T", needed, "TFLOP")
+    yield Line("the prefill", f"{say(needed, '')} T / ({given.prefill_gpus} × {tflop:,.0f} T × {given.mfu:g})",
+               result.prefill_ms, "ms")
     yield Line("share of it", f"{say(result.read_ms, '')} / {say(result.prefill_ms, '')}", result.share_percent, "%")
     yield Line("break-even, all links", f"{total} / {say(result.prefill_ms / 1e3, '')}", result.break_even_gb_per_s,
                "GB/s")

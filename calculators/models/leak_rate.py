@@ -48,6 +48,11 @@ class Fit:
     moved: bool
 
     @property
+    def words(self) -> str:
+        """The counter as one says it."""
+        return "minutes" if self.name == TIME else self.name
+
+    @property
     def significant(self) -> bool:
         return self.moved and self.slope_bytes > SIGNIFICANT * self.error_bytes
 
@@ -296,7 +301,7 @@ def driver_verdict(result: LeakRate, grows: bool) -> str:
     """Why that counter and no other, in a sentence."""
     if not grows:
         return ""
-    others = [f"{each.name} {each.r_squared:.3f}" for each in result.fits if each.name != result.driver and each.moved]
+    others = [f"{each.words} {each.r_squared:.3f}" for each in result.fits if each.name != result.driver and each.moved]
     beside = f"; {', '.join(others)}" if others else ""
     return f"R² is {result.r_squared:.5f} for {result.driver}{beside}. Only a load that varies tells events from time."
 

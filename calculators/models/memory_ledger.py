@@ -7,7 +7,17 @@ from calculators.models import kv_blocks
 from calculators.models.base import Line, Refusal
 from calculators.models.catalogue import BF16, FP8, GPUS, MODELS, Model
 from calculators.models.kv_blocks import Cache, Pool
-from calculators.models.kv_pool import ENGINES, GIB, NEWEST, SMALL_BUFFERS_GIB, KvPool, Setup, charge, seated
+from calculators.models.kv_pool import (
+    ENGINES,
+    GIB,
+    NEWEST,
+    SMALL_BUFFERS_GIB,
+    KvPool,
+    Setup,
+    charge,
+    logit_bytes,
+    seated,
+)
 from calculators.models.kv_sizing_trace import error
 from calculators.models.kv_token import cache_of
 from calculators.models.quantity import say
@@ -522,13 +532,16 @@ def sampler_verdict(scene: Scene) -> str:
     setup, terms = scene.setup, scene.charged
     if setup.transient_gib is not None:
         return ""
+    rows = min(setup.seats, setup.tokens)
+    logits = rows * setup.model.vocabulary * logit_bytes(setup) / GIB
+    made = f"{rows:,} × {setup.model.vocabulary:,} logits of {logit_bytes(setup):.4g} B are {logits:.2f} GiB of them"
     if terms.sampler_gib >= terms.forward_gib:
         crossing = tokens_where_forward_wins(setup)
         until = f" up to {crossing:,} tokens" if crossing else ""
         return (f"Lowering the token budget frees next to nothing: the sampler’s {terms.sampler_gib:.2f} GiB stand "
-                f"above the forward pass{until}. The sequences are what it grows with.")
+                f"above the forward pass{until}. They grow with the sequences: {made}.")
     return (f"The forward pass makes the peak, {terms.forward_gib:.2f} GiB against the sampler’s "
-            f"{terms.sampler_gib:.2f}; it grows with the token budget.")
+            f"{terms.sampler_gib:.2f}, where {made}; it grows with the token budget.")
 
 
 def tokens_where_forward_wins(setup: Setup) -> int:

@@ -160,6 +160,13 @@ def test_the_read_by_prompt_and_link() -> None:
                        12.5: [53.7, 214.7, 859.0]}  # the sheet's table, 70B
 
 
+def test_the_prefill_is_its_filled_in_products_over_the_rate() -> None:
+    lines = {line.label: line for line in kv_transfer.solve(prompt_tokens=6_144).lines}
+    flop, took = lines["its products, and attention"].value, lines["the prefill"]
+    assert took.value == pytest.approx(flop / (4 * 989 * 0.5) * 1e3, rel=1e-3)
+    assert took.expression.startswith(f"{flop:.0f} T / (4 × 989 T × 0.5)")
+
+
 def test_the_ratio_by_traffic() -> None:
     assert [round(shape.ratio, 2) for shape in pd_ratio.solve().shapes] == [1.00, 0.80, 1.61, 0.20, 8.03, 0.05]
 

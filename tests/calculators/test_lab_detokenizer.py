@@ -24,6 +24,12 @@ def test_half_a_character_is_drawn_as_held_and_then_emitted():
     assert "😀" in words(whole) and "F0" in words(whole)
 
 
+def test_what_was_sent_so_far_is_counted():
+    # "The cat says 😀" are 14 characters; with a stop of seven, six stay in hand.
+    values = {"tokens": "The ␣cat ␣says ␣ {F0 9F 98} {80} !", "stop": "↵↵User:"}
+    assert part(STOP, 6, values).words == "“␣” is sent, 8 characters in all; 6 are held."
+
+
 def test_the_reply_ends_at_a_wall():
     before, after = part(STOP, 6).wide, part(STOP, 7).wide
     assert walls(before) == 0 and walls(after) == 1

@@ -43,6 +43,8 @@ def test_the_forward_pass_by_token_budget(tokens: int, forward: float):
 
 def test_only_above_some_16_700_tokens_does_the_forward_pass_win():
     assert "up to 16,702 tokens" in solve().sampler_verdict
+    # By hand: 1,024 × 128,256 × 14 B are 1.71 GiB.
+    assert "1,024 × 128,256 logits of 14 B are 1.71 GiB of them" in solve().sampler_verdict
     below, above = (solve(max_num_batched_tokens=tokens) for tokens in (16_701, 16_702))
     assert below.forward_gib < below.sampler_gib and above.forward_gib >= above.sampler_gib
 
