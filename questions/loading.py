@@ -16,7 +16,8 @@ from questions.figures import FIGURE
 from questions.markup import links
 from questions.models import Note, Question, Topic
 from questions.notes import NoteFile, check_note, parse_deck, with_note
-from questions.runs import draw
+from questions.posing import absurd, misjudged, shown_figures
+from questions.runs import Drawn, draw, play
 from questions.services import column_of, document_of, posed_with, run_lab
 
 FOLDER = Path(__file__).resolve().parent / "bank"
@@ -299,14 +300,15 @@ class Report:
 
 
 def check_bank(bank: Bank, draws: int = DRAWS) -> Report:
-    """What a load does not check: links inside the site, and `draws` draws of each question that varies."""
+    """What a load does not check: links inside the site, and `draws` draws of each question that varies, or one of the
+    file's own values: that each reads, is judged as it should be, and can be."""
     faults: dict[str, list[str]] = {}
     redrawn: dict[str, int] = {}
     for slug, document in bank.questions.items():
-        found = [str(fault) for fault in dead_links(document)]
+        thrown, odd = try_draws(document, draws)
+        found = [*map(str, dead_links(document)), *odd]
         if any(run.get("vary") for run in document.runs.values()):
-            redrawn[slug], odd = try_draws(document, draws)
-            found += odd
+            redrawn[slug] = thrown
         if found:
             faults[f"{document.topic}/{slug}.md"] = found
     documents = bank.questions.values()
@@ -340,22 +342,25 @@ def leads_somewhere(link: str) -> bool:
 
 
 def try_draws(document: QuestionFile, draws: int) -> tuple[int, list[str]]:
-    """How many draws had to be thrown away, and what went wrong in those that stood."""
+    """How many draws had to be thrown away, and what went wrong in those that stood; a question that doesn't vary is
+    tried with its file's own values."""
     row = Question(slug=document.slug)
     write_row(row, document, Topic(slug=document.topic))
+    own, figures = play(document.runs, {}, run_lab), shown_figures(document)
+    varies = any(run.get("vary") for run in document.runs.values())
     redrawn, faults = 0, []
-    for seed in range(draws):
+    for seed in range(draws if varies else 1):
+        drawn: Drawn = {}
         try:
-            drawn, ran, thrown = draw(document.runs, document.keep, seed, run_lab)
-        except ValueError as fault:
-            faults.append(f"draw {seed}: {fault}")
-            continue
-        redrawn += thrown
-        if not drawn:
-            faults.append(f"draw {seed}: nothing that can be drawn keeps what the prose relies on.")
-            continue
-        try:
-            posed_with(row, drawn, ran)
+            drawn, ran, thrown = draw(document.runs, document.keep, seed, run_lab) if varies else ({}, own, 0)
+            redrawn += thrown
+            posed = posed_with(row, drawn, ran)
         except ValueError as fault:
             faults.append(f"draw {seed}, {drawn}: {fault}")
+            continue
+        if varies and not drawn:
+            faults.append(f"draw {seed}: nothing that can be drawn keeps what the prose relies on.")
+            continue
+        found = [*absurd(figures, ran, own), *(misjudged(posed.check, posed.slips) if posed.check else ())]
+        faults += [f"draw {seed}, {drawn}: {sentence}" for sentence in found]
     return redrawn, faults

@@ -1,4 +1,5 @@
-"""Twenty draws of every question; `manage.py check_bank` tries ten times as many."""
+"""Twenty draws of every question: each reads right, is judged as it should be and can be. `manage.py check_bank` tries
+ten times as many."""
 import re
 
 import pytest
@@ -6,7 +7,8 @@ import pytest
 from calculators.pictures import Drawing, Text
 from questions import loading
 from questions.models import Question, Topic
-from questions.runs import draw
+from questions.posing import absurd, misjudged, shown_figures
+from questions.runs import draw, play
 from questions.services import Posed, gist_of, posed_with, run_lab
 from tests.calculators.drawings import assert_within
 
@@ -20,15 +22,17 @@ WITH_PICTURE = {
 
 
 @pytest.mark.parametrize("slug", FILES)
-def test_every_draw_reads_right_and_keeps_inside_its_picture(slug: str):
+def test_every_draw_reads_right_is_judged_right_and_keeps_inside_its_picture(slug: str):
     file, _ = loading.read_file(FILES[slug])
     row = Question(slug=slug)
     loading.write_row(row, file, Topic(slug=file.topic))
     varies = any(run.get("vary") for run in file.runs.values())
+    own, figures = play(file.runs, {}, run_lab), shown_figures(file)
     for seed in range(DRAWS if varies else 1):
-        drawn, ran, _ = draw(file.runs, file.keep, seed, run_lab)
+        drawn, ran, _ = draw(file.runs, file.keep, seed, run_lab) if varies else ({}, own, 0)
         assert bool(drawn) == varies  # else nothing that can be drawn keeps what the prose relies on
         posed = posed_with(row, drawn, ran)
+        assert not [*absurd(figures, ran, own), *(misjudged(posed.check, posed.slips) if posed.check else ())], drawn
         assert not re.search(r"\[\[|\]\]|\ue000|\bnan\b|\binf\b", all_text(posed)), drawn
         number = posed.check and posed.check.kind == "number"
         for said in (None, SAID[seed % len(SAID)] * posed.check.expected if number else None):
