@@ -87,13 +87,14 @@ def solve(*, model: str = "llama-3.1-70b", weights: str = BF16, gpu: str = "h100
 def checks_of(ledger: Ledger, fails: str, graphs_actual_gib: float | None) -> tuple[Check, ...]:
     """The checks in their order; those behind the one that fails are not reached."""
     used = ledger.budget_gib - ledger.kv_gib
-    late = max((graphs_actual_gib or 0) - ledger.graph_gib, 0)
+    late = 0 if graphs_actual_gib is None else graphs_actual_gib - ledger.graph_gib  # what they take less gives room
     asked = (
         ("2", "the budget, of what is free", ledger.budget_gib, ledger.free_at_start_gib, ledger.outcome == FREE),
         ("3", "the weights, of what is free", ledger.loaded_gib, ledger.free_at_start_gib, ledger.outcome == LOAD),
         ("4", "all but KV, of the budget", used, ledger.budget_gib, ledger.outcome == NONE),
         ("4", "one request, of what is left", ledger.request_gib, max(ledger.kv_gib, 0), ledger.outcome == LENGTH),
-        ("5", "graphs past their estimate, of the head-room", late, ledger.head_room_gib, ledger.outcome == CAPTURE),
+        ("5", "graphs past their estimate, of the head-room", max(late, 0), ledger.head_room_gib + max(-late, 0),
+         ledger.outcome == CAPTURE),
     )
     ended, made = fails == "1", []
     for phase, name, wanted, has, failed in asked:
