@@ -3,12 +3,15 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from calculators.models.engine_loop import CPU, GPU, WORKER, Mode
+from calculators.models.engine_loop import AFTER, CPU, GPU, WORKER, Mode
 from tests.calculators.laws.base import at_most, near, rising
 
 
-def lanes_do_one_thing_at_a_time(run: Mode, gpu_ms: float) -> bool:
-    """No lane is in two places, the GPU does each step's work and no more, and a step goes forward in time."""
+def lanes_do_one_thing_at_a_time(run: Mode, gpu_ms: float, scheduled_before: str = "forward") -> bool:
+    """No lane is in two places, the GPU does each step's work and no more, and a step goes forward in time.
+
+    `scheduled_before` is the GPU's piece before which scheduling begins at the latest.
+    """
     for lane in (CPU, WORKER, GPU):
         spans = sorted((span.start_ms, span.end_ms) for span in run.spans if span.lane == lane)
         if any(later[0] < span[1] - 1e-8 for span, later in pairwise(spans)):
@@ -18,7 +21,7 @@ def lanes_do_one_thing_at_a_time(run: Mode, gpu_ms: float) -> bool:
     busy = sum(span.end_ms - span.start_ms for span in on_gpu)
     starts = {(span.what, span.number): span.start_ms for span in reversed(run.spans)}
     ends = {span.number: span.end_ms for span in on_gpu}
-    forward = all(starts.get(("schedule", step), 0) <= starts.get(("forward", step), run.total_ms)
+    forward = all(starts.get(("schedule", step), 0) <= starts.get((scheduled_before, step), run.total_ms)
                   and ends.get(step, 0) <= starts.get(("output", step), run.total_ms) + 1e-8
                   for step in range(1, last + 1))
     return (forward and near(busy, last * gpu_ms) and near(run.total_ms * run.busy_percent, 100 * busy)
@@ -33,7 +36,8 @@ def settles_to_its_period(run: Mode) -> bool:
 
 
 def loop_keeps_its_lanes(result: Any, given: Mapping[str, Any]) -> bool:
-    return (all(lanes_do_one_thing_at_a_time(run, given["gpu_ms"]) for run in (result.sync, result.overlapped))
+    before = "sample" if given["hidden_sync"] == AFTER else "forward"
+    return (all(lanes_do_one_thing_at_a_time(run, given["gpu_ms"], before) for run in (result.sync, result.overlapped))
             and settles_to_its_period(result.sync)
             and result.tokens_per_s <= given["api_servers"] * given["api_tokens_per_s"] * (1 + 1e-9))
 
