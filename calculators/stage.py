@@ -150,11 +150,12 @@ def stage_of(lab: Lab, given: Mapping[str, str]) -> Stage:
 
     held = asks_first and verdict is None and not view.ask.choices
     ahead = shown.step < shown.last_step
+    told = not held and not (ahead and view.predict)
     return Stage(
         lab=lab, view=view, knobs=knobs_of(view, form, values), faults=faults(form), instead=instead,
         shown=None if held else view.drawn(shown, said_map or said),
         summary=view.summary(shown.inputs),
-        presets=tuple(preset_link(lab, view, preset, values, held) for preset in view.presets),
+        presets=tuple(preset_link(lab, view, preset, values, told) for preset in view.presets),
         views=tuple(Link(other.heading, lab.address(other, {}), "", other is view) for other in lab.views),
         here=at(shown.step, score=written(before), **{f"{SAID}{name}": str(told) for name, told in said_map.items()}),
         reset=lab.address(view, {}),
@@ -273,10 +274,11 @@ def row_of(
     return slug, choices, numbers, f"{row.name}: {own}. From {row.source}."
 
 
-def preset_link(lab: Lab, view: View, preset: Preset, values: Mapping[str, Any], held: bool) -> Link:
-    """The preset's address; its note, which may tell what comes out, waits while the result is held back."""
+def preset_link(lab: Lab, view: View, preset: Preset, values: Mapping[str, Any], told: bool) -> Link:
+    """The preset's address; its note, which may tell what comes out, waits until that is told, unless it asks."""
     current = view.texts(view.starts | preset.values) == view.texts(view.starts | dict(values))
-    return Link(preset.name, lab.address(view, preset.values), "" if held else preset.note, current)
+    note = preset.note if told or "?" in preset.note else ""
+    return Link(preset.name, lab.address(view, preset.values), note, current)
 
 
 def hidden_fields(lab: Lab, view: View, inputs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

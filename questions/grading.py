@@ -89,7 +89,9 @@ def judge_estimate(typed: str, expected: float, unit: str, low: float, high: flo
 
 
 def times(ratio: float) -> str:
-    """How many times off, in two figures or as many as tell it from 1: "3.9×", "1.04×"."""
+    """How many times off, in two figures or as many as tell it from 1: "3.9×", "1.04×", "under 0.05%"."""
+    if ratio < 1.0005:
+        return "under 0.05%"
     digits = 4 if ratio < 1.01 else 3 if ratio < 1.1 or ratio >= 100 else 2
     return say(ratio, "×", digits)
 

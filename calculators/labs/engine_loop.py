@@ -39,11 +39,11 @@ class LoopForm(forms.Form):
     async_scheduling = Switch(label="async scheduling", initial=True, help_text="which loop the verdict is about")
     hidden_sync = forms.ChoiceField(label="sync read", choices=HIDDEN, initial=engine_loop.NONE)
     sync_post_ms = forms.FloatField(
-        label="of s after the read", min_value=0, max_value=1_000, initial=0.4, help_text="0: nothing comes after it",
+        label="s after the read", min_value=0, max_value=1_000, initial=0.4, help_text="0: nothing comes after it",
     )
     mask_ms = forms.FloatField(label="grammar mask, m", min_value=0, max_value=1_000, initial=0.0)
     sample_ms = forms.FloatField(
-        label="of g, sampling, p", min_value=0, max_value=1_000, initial=0.5, help_text="matters to reads and masks",
+        label="sampling, p, of g", min_value=0, max_value=1_000, initial=0.5, help_text="matters to reads and masks",
     )
     cuda_graphs = Switch(label="CUDA graphs", initial=True, help_text="off adds each kernel’s launch to s")
     launches = forms.IntegerField(label="kernels a step", min_value=1, max_value=20_000, initial=328)
@@ -69,7 +69,7 @@ class HiddenSyncForm(LoopForm):
 
     hidden_sync = forms.ChoiceField(label="sync read", choices=HIDDEN, initial=engine_loop.BEFORE)
     sync_post_ms = forms.FloatField(
-        label="of s after the read", min_value=0, max_value=1_000, initial=1.2, help_text="all of s: it comes first",
+        label="s after the read", min_value=0, max_value=1_000, initial=1.2, help_text="all of s: it comes first",
     )
 
 

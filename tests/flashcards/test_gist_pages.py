@@ -1,9 +1,13 @@
 """The small picture on the review's page: there after the commit, with the reader's number, and not before."""
+from types import SimpleNamespace
+
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from calculators.labs import LABS
 from flashcards import services
 from flashcards.models import Card
 from questions import loading
@@ -54,3 +58,12 @@ def test_an_empty_field_offers_forms_of_its_own_unit(as_ada: Client, deck: dict[
     assert "number and unit: 7.5 s, 500 ms" in look(as_ada, deck["prefill-damage"])
     assert "number and unit: 25 GB/s, 900 MB/s" in look(as_ada, deck["recompute-or-move"])
     assert "number and unit: 1,200 sequences, 1.2k, 1.2e3" in look(as_ada, deck["three-ceilings"])
+
+
+@pytest.mark.parametrize(("same", "said"), [(False, True), (True, False)])
+def test_a_lab_that_asks_for_another_number_says_so_before_it_is_opened(same: bool, said: bool):
+    posed = SimpleNamespace(lab_title="Memory ledger", view=LABS["memory-ledger"].view("ledger"), checks_shown=same)
+    html = render_to_string("flashcards/_lab_fold.html", {
+        "posed": posed, "lab": "/labs/memory-ledger?ask=1", "desk": SimpleNamespace(attempt=None, check_kind="number"),
+        "card": SimpleNamespace(pk=1)})
+    assert ("The lab first asks for something else: GiB of KV." in html) == said

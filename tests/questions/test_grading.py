@@ -99,7 +99,8 @@ def test_a_narrow_tolerance_is_not_said_as_none(tolerance: float, words: str):
 
 
 @pytest.mark.parametrize(
-    ("typed", "off"), [("312 ms", "1.04×"), ("301 ms", "1.003×"), ("75 ms", "4×"), ("75 s", "250×")],
+    ("typed", "off"), [("312 ms", "1.04×"), ("301 ms", "1.003×"), ("300.1 ms", "under 0.05%"),
+                      ("75 ms", "4×"), ("75 s", "250×")],
 )
 def test_how_far_off_is_told_from_once(typed: str, off: str):
     assert judge_number(typed, 300, "ms", 0.01).off == off
