@@ -25,7 +25,7 @@ def test_five_prompts_compute_167_tokens():
     assert [len(step.new_blocks) for step in steps] == [4, 1, 1, 2, 4]
     assert [len(step.copies) for step in steps] == [0, 1, 0, 0, 0]
     assert steps[3].agree == 62 - 48
-    assert 64 + 16 + 1 + 22 + 16 == 119  # as if r5 had to compute its first block alone
+    assert 64 + 16 + 1 + 22 + (16 + 16) == 135  # as if r5 computed its first block and the one with its last token
     assert 50_000 * 26.1e-6 > 1  # s of prefill on the 8B, beside 6 ms of hashing
     assert [step.hit_tokens for step in ran["salts"].result.steps[1:]] == [0, 0, 0, 64]
     assert ran["turns"].result.steps[2].hit_tokens == (70 + 26 - 1) // 16 * 16 == 80
@@ -105,6 +105,18 @@ def test_eight_gpus_keep_a_latent_eight_times():
     assert round(flops / 1_152, -1) == 240
     assert round(flops / 8 / 1_152) == 30
     assert 8 * 2 * (128 + 128) / (2 * 128 * 2) == 8  # eight query heads to one K and V of 128 values
+    more = more_on_a_data_parallel_rank()
+    assert round(more) == 16
+    assert [round(8 * (pool - more) / pool) for pool in (38, 40, 42, 44)] == [5, 5, 5, 5]  # times TP 8's requests
+
+
+def more_on_a_data_parallel_rank() -> float:
+    """GiB of DeepSeek-V3 beside routed experts that TP 8 splits and a data-parallel rank keeps whole, by its config."""
+    heads = 1_536 * 128 * 192 + 512 * 128 * 256 + 128 * 128 * 7_168  # q_b, kv_b and o of a layer; a byte a weight
+    absorbed = 2 * 512 * 128 * 256  # kv_b once more in bf16, as decode multiplies with it
+    shared, dense = 58 * 3 * 7_168 * 2_048, 3 * 3 * 7_168 * 18_432
+    embeddings = 2 * 2 * 129_280 * 7_168  # in and out, bf16
+    return 7 / 8 * (61 * (heads + absorbed) + shared + dense + embeddings) / 2**30
 
 
 def test_windows_and_full_layers_take_seven_groups():
@@ -118,6 +130,8 @@ def test_windows_and_full_layers_take_seven_groups():
     sparse, dense = ran["sparse"].result, ran["dense"].result
     assert (sparse.first_hit, sparse.second_hit, dense.first_hit) == (0, 4_096, 4_096)
     assert ran["states"].result.block_size == 2 * 1_024 // 2 == 1_024
+    near = run_lab("kv-size", "hybrid", {"model": "gemma-3-27b", "full_layers": 13, "window_layers": 12}).result
+    assert (len(near.groups), near.group_size) == (2, 13)  # 13 < 1.5 x 12
 
 
 def test_copies_of_a_prefix_fill_the_pool_at_300_salts():
