@@ -5,8 +5,10 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
+from django.utils import timezone
 from django.utils.http import urlencode
 
+from drillapp import backups
 from drillapp.htmx import wants_fragment
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -26,6 +28,21 @@ def lead_back(get_response: View) -> View:
         if request.method in ("GET", "HEAD"):
             return response
         return redirect(f"{sign_in}?{urlencode({'next': page_of(request)})}")
+
+    return answer
+
+
+def keep_daily_copy(get_response: View) -> View:
+    """The first answer of a day has the database copied by a process of its own; nobody waits for it."""
+    looked = None
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        nonlocal looked
+        response = get_response(request)
+        if looked != (today := timezone.now().date()):
+            looked = today
+            backups.begin_daily(today)
+        return response
 
     return answer
 

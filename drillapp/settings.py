@@ -137,6 +137,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Who may make an account, and whether the labs are open to everyone who reaches the site.
 DRILL_SIGNUP = choice("DRILL_SIGNUP", "closed", ("open", "invite", "closed"))
 DRILL_PUBLIC_LABS = flag("DRILL_PUBLIC_LABS", True)
+DRILL_BACKUPS = flag("DRILL_BACKUPS", True)
 DRILL_OWNER = "owner@localhost"
 
 INSTALLED_APPS = [
@@ -168,6 +169,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "drillapp.middleware.keep_daily_copy",
     "drillapp.middleware.lead_back",
     "drillapp.middleware.show_forms_address",
 ]

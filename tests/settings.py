@@ -7,7 +7,7 @@ import tempfile
 folder = tempfile.mkdtemp(prefix="drillapp-tests-")
 atexit.register(shutil.rmtree, folder, ignore_errors=True)
 # A developer's own settings must not change what a test sees.
-NAMES = "ALLOWED_HOSTS BEHIND_PROXY DEBUG EMAIL_URL PORT SITE_URL DRILL_HOST DRILL_PUBLIC_LABS DRILL_SIGNUP"
+NAMES = "ALLOWED_HOSTS BEHIND_PROXY DEBUG EMAIL_URL PORT SITE_URL DRILL_HOST DRILL_PUBLIC_LABS DRILL_SIGNUP DRILL_BACKUPS"
 for name in NAMES.split():
     os.environ.pop(name, None)
 os.environ["DRILL_DATA"] = folder
@@ -26,6 +26,7 @@ else:
 os.mkdir(os.path.join(folder, "static"))
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+DRILL_BACKUPS = False
 STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True
