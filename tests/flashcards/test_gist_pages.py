@@ -66,4 +66,4 @@ def test_a_lab_that_asks_for_another_number_says_so_before_it_is_opened(same: bo
     html = render_to_string("flashcards/_lab_fold.html", {
         "posed": posed, "lab": "/labs/memory-ledger?ask=1", "desk": SimpleNamespace(attempt=None, check_kind="number"),
         "card": SimpleNamespace(pk=1)})
-    assert ("The lab first asks for something else: GiB of KV." in html) == said
+    assert ("; it first asks for something else: GiB of KV" in html) == said
