@@ -18,8 +18,8 @@ class Engine:
     """What a release of vLLM charges to its budget, from version `since` on; the next in ENGINES takes over.
 
     `non_torch_gib` grows in the profile on one GPU, `non_torch_tp_gib` with NCCL's buffers on NVLink; both were read
-    off public start-up logs. `runner` 2 keeps penalty counts on the GPU. `filter_buffers`: the sampler's filter takes 4
-    bytes a word of the vocabulary for each multiprocessor.
+    off public start-up logs. `runner` 2 keeps penalty counts on the GPU; before 0.29 it estimated no graphs.
+    `filter_buffers`: the sampler's filter takes 4 bytes a word of the vocabulary for each multiprocessor.
     """
 
     name: str
@@ -34,8 +34,10 @@ class Engine:
 
 
 ENGINES: dict[str, Engine] = {
-    "0.33": Engine(name="0.23 to 0.33", since=(0, 23), runner=2, utilization=0.92, logit_bytes=LOGIT_BYTES,
+    "0.33": Engine(name="0.29 to 0.33", since=(0, 29), runner=2, utilization=0.92, logit_bytes=LOGIT_BYTES,
                    filter_buffers=False, graphs_charged=True, non_torch_gib=0.25, non_torch_tp_gib=2.1),
+    "0.23": Engine(name="0.23 to 0.28", since=(0, 23), runner=2, utilization=0.92, logit_bytes=LOGIT_BYTES,
+                   filter_buffers=False, graphs_charged=False, non_torch_gib=0.25, non_torch_tp_gib=2.1),
     "0.21": Engine(name="0.21 and 0.22", since=(0, 21), runner=1, utilization=0.92, logit_bytes=LOGIT_BYTES,
                    filter_buffers=True, graphs_charged=True, non_torch_gib=0.25, non_torch_tp_gib=2.1),
     "0.18": Engine(name="0.18 to 0.20", since=(0, 18), runner=1, utilization=0.9, logit_bytes=LOGIT_BYTES,

@@ -219,7 +219,7 @@ def least_squares(xs: list[float], ys: list[float]) -> tuple[float, float, float
 def suspects_of(columns: tuple[str, ...], *, tokens: int, output: int, block: int, logprobs: int,
                 images: float) -> tuple[Suspect, ...]:
     """Who could keep memory, with the bytes of one event from a 64-bit CPython's object sizes."""
-    blocks = -(-tokens // block)
+    full, blocks = tokens // block, -(-tokens // block)  # only full blocks are hashed
     each = output * (logprobs + 1)
 
     def one(slug: str, counter: str, low: float, high: float, cap: float | None = None, reason: str = "") -> Suspect:
@@ -228,7 +228,7 @@ def suspects_of(columns: tuple[str, ...], *, tokens: int, output: int, block: in
     no_images = not images and "images" not in columns
     return (
         one("tokens", REQUESTS, 36 * tokens, 40 * tokens),
-        one("hashes", REQUESTS, 73 * blocks, 73 * blocks), one("blocks", REQUESTS, 8 * blocks, 40 * blocks),
+        one("hashes", REQUESTS, 73 * full, 73 * full), one("blocks", REQUESTS, 8 * blocks, 40 * blocks),
         one("logprobs", REQUESTS, 200 * each if logprobs else 0, 300 * each if logprobs else 0,
             reason="" if logprobs else "Nobody asked for logprobs."),
         one("images", "images" if "images" in columns else REQUESTS, 1e6 * (images or 1), 1e7 * (images or 1),

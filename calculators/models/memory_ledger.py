@@ -559,7 +559,8 @@ def late_verdict(scene: Scene, result: Ledger, spike_gib: float) -> str:
         return ""
     room = result.head_room_gib - scene.late_gib
     base = (f"After the start {room:,.2f} GiB are left for what the profile doesn’t run: attention scratch, prompt "
-            "logprobs, adapters, other processes. More than that is an out-of-memory error though the ledger balances.")
+            "logprobs, late collectives, other processes. More than that is an out-of-memory error though the ledger "
+            "balances.")
     if not spike_gib:
         return base
     return f"{base} A spike of {spike_gib:g} GiB {'fits' if spike_gib <= room else 'does not fit'}."

@@ -147,6 +147,22 @@ def test_the_rules_of_019_against_public_logs(model: str, weights: float, peak: 
     assert told.kv_gib == pytest.approx(kv, abs=1e-9) and told.spread_words == ""
 
 
+def test_a_public_log_of_0_31_on_an_a100():  # 8B, all defaults: 56.21 GiB of KV, 460,496 tokens, 3.51 at full length
+    defaults = {"max_num_batched_tokens": None, "max_num_seqs": None, "max_model_len": None}
+    ledger = solve(gpu="a100", visible_gib=79.25, **defaults)
+    assert ledger.kv_gib == pytest.approx(56.21, abs=0.05) and ledger.kv_tokens == pytest.approx(460_496, rel=0.001)
+    assert round(ledger.concurrency, 2) == 3.51 and ledger.budget_gib == pytest.approx(72.91, abs=0.005)
+    # Logged: 15.26 GiB of weights, buffers and growth, and 1.44 of peak and graphs' estimate in one.
+    assert ledger.loaded_gib + ledger.buffers_gib + ledger.growth_gib == pytest.approx(15.26, abs=0.2)
+    assert ledger.peak_gib + ledger.graph_gib == pytest.approx(1.44, abs=0.2)
+
+
+def test_the_newer_runner_reserved_graphs_with_029():
+    older, newer = solve(version="0.23"), solve(version="0.33")
+    assert older.penalty_gib == newer.penalty_gib > 0
+    assert older.kv_gib - newer.kv_gib == pytest.approx(newer.graph_gib)
+
+
 def test_graphs_came_off_the_budget_with_021():
     older, newer = (solve(version=version, gpu_memory_utilization=0.92) for version in ("0.18", "0.21"))
     assert older.kv_gib - newer.kv_gib == pytest.approx(newer.graph_gib)
