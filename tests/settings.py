@@ -7,7 +7,9 @@ import tempfile
 folder = tempfile.mkdtemp(prefix="drillapp-tests-")
 atexit.register(shutil.rmtree, folder, ignore_errors=True)
 # A developer's own settings must not change what a test sees.
-NAMES = "ALLOWED_HOSTS BEHIND_PROXY DEBUG EMAIL_URL PORT SITE_URL DRILL_HOST DRILL_PUBLIC_LABS DRILL_SIGNUP DRILL_BACKUPS"
+NAMES = (
+    "ALLOWED_HOSTS BEHIND_PROXY DEBUG EMAIL_URL PORT SITE_URL DRILL_BACKUPS DRILL_HOST DRILL_PUBLIC_LABS DRILL_SIGNUP"
+)
 for name in NAMES.split():
     os.environ.pop(name, None)
 os.environ["DRILL_DATA"] = folder

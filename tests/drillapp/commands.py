@@ -11,7 +11,8 @@ READ = ("DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "BEHIND_PROXY", "DEBUG", 
 def environment(data: Path, **more: str) -> dict[str, str]:
     """What this process has, without what the settings read, and with this data folder."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DRILL_", "DJANGO_"))}
-    return {name: value for name, value in kept.items() if name not in READ} | {"DRILL_DATA": str(data), "DRILL_BACKUPS": "off"} | more
+    ours = {"DRILL_DATA": str(data), "DRILL_BACKUPS": "off"}
+    return {name: value for name, value in kept.items() if name not in READ} | ours | more
 
 
 def run(data: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess:
