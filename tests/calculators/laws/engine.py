@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from calculators.models.engine_loop import AFTER, CPU, GPU, WORKER, Mode
-from tests.calculators.laws.base import at_most, near, rising
+from tests.calculators.laws.base import at_most, is_ceiling, near, rising
 
 
 def lanes_do_one_thing_at_a_time(run: Mode, gpu_ms: float, scheduled_before: str = "forward") -> bool:
@@ -132,12 +132,13 @@ def chunks_pay_the_whole_triangle(result: Any, given: Mapping[str, Any]) -> bool
     """However the prompt is cut, its attention is that of all its pairs, and its gaps are its time."""
     prefill, prompt, cached = result.prefill, given["prompt_tokens"], given["cached_prefix_tokens"]
     pairs = (prompt * (prompt + 1) - cached * (cached + 1)) / 2
+    lifted = given["long_prefill_token_threshold"] and not given["decoders"]  # while the prompt is alone
     attention_ms = pairs * result.attention_flop_per_pair / result.effective_tflop_per_s / 1e9
     ends = [0.0, *prefill.ends_s]
     return (near(sum(prefill.attentions_ms), attention_ms) and near(sum(prefill.gaps_ms) / 1e3, prefill.takes_s)
             and all(near((end - start) * 1e3, gap) for (start, end), gap in zip(pairwise(ends), prefill.gaps_ms,
                                                                                  strict=True))
-            and (prefill.chunks - 1) * prefill.full_chunk < prompt - cached
+            and (lifted or is_ceiling(prefill.chunks, prefill.full_chunk, prompt - cached))
             and all(near(wait.at_s + wait.ttft_s, wait.first_token_s) for wait in result.backlog.waits)
             and at_most(result.base_gap_ms, result.peak_gap_ms))
 
