@@ -5,7 +5,7 @@ from calculators.labs.base import Shown
 from calculators.labs.cuda_graphs_picture import Picture
 from calculators.labs.kv_size_parts import Part, Row, Swatch, Table, both, sides
 from calculators.models.attention_backends import ALWAYS, SINGLE, UNIFORM, AttentionBackends, Candidate
-from calculators.pictures import Bar, Drawing, Path, Shape, Text
+from calculators.pictures import Bar, Drawing, Path, Shape, Text, line
 
 LEVELS = {SINGLE: (1, "one token each"), UNIFORM: (2, "equal tokens each"), ALWAYS: (3, "any batch")}
 BOX, LINE = 24, 18
@@ -49,11 +49,18 @@ def outcome(candidate: Candidate) -> str:
 
 
 def ladder(result: AttentionBackends, width: float, narrow: bool) -> Drawing:
-    """A box for each candidate with its outcome beside it, on a phone under it, and an arrow down to the next."""
-    left, box = (20, 170) if narrow else (28, 190)
-    words_at, letters = (left + 4, 44) if narrow else (left + box + 24, 108)
+    """A box for each candidate with its outcome beside it, on a phone under it, and an arrow down to the next.
+
+    Where there is room, what each can be captured for stands at the right.
+    """
+    left, box = (20, 170) if narrow else (28, 240)
+    words_at, letters = (left + 4, 44) if narrow else (left + box + 36, 78)
     shapes: list[Shape] = []
     top, passed = 4.0, True
+    if not narrow:
+        shapes += [Text(left, 12, "backend", "axis"), Text(words_at, 12, "here", "axis"),
+                   Text(width, 12, "captured in a full graph", "axis", "end"), line(0, 20, width, 20, "edge")]
+        top = 30.0
     for number, each in enumerate(result.candidates, 1):
         css = "result" if each.chosen else "never" if each.reasons else "hollow"
         lines = wrap(outcome(each), letters)
@@ -62,8 +69,12 @@ def ladder(result: AttentionBackends, width: float, narrow: bool) -> Drawing:
         style = "strong" if each.chosen else "limit-text" if each.reasons else "label"
         shapes += [Text(words_at, top + (BOX if narrow else 0) + 17 + LINE * row, words, style)
                    for row, words in enumerate(lines)]
+        if not narrow:
+            shapes.append(Text(width, top + 17, LEVELS[each.graphs][1], style if each.chosen else "label", "end"))
         passed = passed and not each.chosen
-        foot = top + (BOX + LINE * len(lines) + 10 if narrow else max(BOX, LINE * len(lines)) + 14)
+        foot = top + (BOX + LINE * len(lines) + 10 if narrow else max(BOX, LINE * len(lines)) + 20)
+        if not narrow:
+            shapes.append(line(left + box + 18, foot - 8, width, foot - 8, "rule"))
         if passed and number < len(result.candidates):
             x = 4 if narrow else left + box - 14
             shapes.append(Path(f"M{x:g} {top + BOX + 1:g}V{foot - 2:g}m-3 -4l3 4l3 -4", "arrow"))

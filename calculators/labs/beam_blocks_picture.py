@@ -252,8 +252,8 @@ def one_block(held: Sequence[int], filled: float, grid: Grid, column: int) -> It
         yield Bar(x, y, max(w, 1), h, "s-unfilled")
     label = f"×{len(held)}" if len(held) > 1 and w >= 22 and h >= 14 else ""
     yield Bar(x, y, max(round(w * filled, 2), 1), h, "s-running", "" if filled < 1 else label, "on-running")
-    if filled < 1 and label:
-        inside = w * filled >= 22
+    if filled < 1 and label and max(filled, 1 - filled) * w >= 20:
+        inside = filled >= 0.5
         yield Text(round(x + (w * filled / 2 if inside else w * (1 + filled) / 2), 2), round(y + h / 2 + 5, 2), label,
                    "on-running" if inside else "on-wash strong", "middle")
 

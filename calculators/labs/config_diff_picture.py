@@ -69,16 +69,18 @@ def table(changes: tuple[Change, ...]) -> Table:
 
 
 def bars(changes: list[Change], judged: bool, title: str, width: float) -> Drawing:
-    """A row a change: its name, its bar from the middle line, both values."""
+    """A row a change: its name, its bar from the middle line (none before it is judged), both values."""
     if width == NARROW:
         return stacked(changes, judged, title)
-    middle, unit, pitch, top = (440, 38, 30, 34) if judged else (320, 0, 30, 34)
+    longest = max((len(each.words) for each in changes), default=0)
+    unit, pitch, top = min(max(int((WIDE - 350 - LETTER * longest) / 6), 38), 70), 30, 34
+    middle = 326 + 3 * unit
     foot = top + pitch * max(len(changes), 1)
     first = middle + 3 * unit + 24
-    shapes: list[Shape] = [Text(302, 16, "setting", "axis", "end"), Text(first, 16, "before → after", "axis")]
-    if judged:
-        shapes += [*scale(middle, unit, top, foot), Text(middle - 8, 16, "costs", "axis", "end"),
-                   Text(middle + 8, 16, "helps", "axis")]
+    shapes: list[Shape] = [
+        Text(302, 16, "setting", "axis", "end"), Text(first, 16, "before → after", "axis"),
+        *scale(middle, unit, top, foot), *sides_named(middle, 16, judged),
+    ]
     for place, each in enumerate(changes):
         y = top + pitch * place
         shapes.append(Text(302, y + 19, cut(each.name, 300), "strong", "end"))
@@ -94,14 +96,10 @@ def stacked(changes: list[Change], judged: bool, title: str) -> Drawing:
     """The same for a phone: the values under the name, the bar beside it."""
     middle, unit, pitch, top = 282, 20, 46, 26
     foot = top + pitch * max(len(changes), 1)
-    shapes: list[Shape] = []
-    if judged:
-        shapes += [*scale(middle, unit, top, foot), Text(middle - 6, 14, "costs", "axis", "end"),
-                   Text(middle + 6, 14, "helps", "axis")]
+    shapes: list[Shape] = [*scale(middle, unit, top, foot), *sides_named(middle, 14, judged)]
     for place, each in enumerate(changes):
         y = top + pitch * place
-        shapes += [Text(0, y + 16, cut(each.name, 214 if judged else NARROW), "strong"),
-                   Text(0, y + 34, cut(each.words, 214 if judged else NARROW), "label")]
+        shapes += [Text(0, y + 16, cut(each.name, 214), "strong"), Text(0, y + 34, cut(each.words, 214), "label")]
         if judged:
             shapes.append(bar(each, middle, unit, y + 8, 18))
     if not changes:
@@ -114,6 +112,15 @@ def scale(middle: float, unit: float, top: float, foot: float) -> Iterator[Shape
     for weight in range(-3, 4):
         x = middle + weight * unit
         yield line(x, top - 4, x, foot, "edge" if weight == 0 else "grid")
+
+
+def sides_named(middle: float, y: float, judged: bool) -> Iterator[Text]:
+    """What lies left and right of the middle line, once it is judged."""
+    if not judged:
+        yield Text(middle, y, "not shown yet", "label", "middle")
+        return
+    yield Text(middle - 8, y, "costs", "axis", "end")
+    yield Text(middle + 8, y, "helps", "axis")
 
 
 def bar(each: Change, middle: float, unit: float, y: float, height: float) -> Bar:

@@ -107,12 +107,14 @@ def bytes_words(data: list[int]) -> str:
 
 def around(result: Grammar, step: Step, width: float, narrow: bool) -> Drawing:
     """The way here as a line of states, each branch ahead up to the next choice, and the tokens as arrows over it."""
-    column = 24 if narrow else 34
+    least, most = (24, 24) if narrow else (34, 64)
     behind = bytes_behind(result, step)[-(4 if narrow else 9):]
+    ways = branches(result.automaton, step.mask.state)
+    longest = max((states_ahead(result.automaton, step.mask.state, target) for target, _ in ways), default=1)
+    column = min(max(int((width - 230) / (len(behind) + longest)), least), most)
     cut = len(bytes_behind(result, step)) > len(behind)
     here = 10 + (20 if cut else 0) + column * len(behind)
     ahead = int((width - here - (70 if narrow else 120)) // column)
-    ways = branches(result.automaton, step.mask.state)
     shapes: list[Shape] = []
     y = top = 30
     for target, data in ways[:MOST_BRANCHES]:
@@ -136,6 +138,16 @@ def around(result: Grammar, step: Step, width: float, narrow: bool) -> Drawing:
     shapes.append(dot(here, top, "present", 7))
     title = f"After {step.step} tokens {allowed_note(result, step)}."
     return Drawing(width, max(y, top + 40), title, tuple(shapes))
+
+
+def states_ahead(automaton: Automaton, origin: int, target: int) -> int:
+    """How many states a branch has up to the next choice, the end or a loop."""
+    seen, count = {origin}, 1
+    while target not in seen and len(onward := branches(automaton, target)) == 1:
+        seen.add(target)
+        (target, _), = onward
+        count += 1
+    return count
 
 
 def bytes_behind(result: Grammar, step: Step) -> list[str]:

@@ -65,7 +65,8 @@ def narrow(result: Plans) -> Drawing:
     words = f"budget {result.budget_gib:,.2f} GiB"
     wall = scale(result.budget_gib)
     shapes.append(Text(max(wall - 6, width_of(words)), TOP - 18, words, "limit-text", "end"))
-    return Drawing(NARROW, foot + 34, result.finding, tuple(shapes))
+    shapes.append(Text(NARROW, foot + 41, "GiB of one GPU", "axis", "end"))
+    return Drawing(NARROW, foot + 46, result.finding, tuple(shapes))
 
 
 def bar(plan: Plan, scale: Scale, y: float) -> Iterator[Shape]:

@@ -93,7 +93,7 @@ def column_of(step: Step, x: float, column: float, up: Scale) -> Iterator[Shape]
             named = [words for words in (f"{tokens:,}", f"{tokens / 1000:.0f}k") if width_of(words) < wide]
             yield Bar(x + 1.5, y, wide, 22, "s-running", named[0] if named else "", "on-running")
         elif step.waiting[rank]:
-            yield Bar(x + 1.5, y + 5, wide, 12, "s-waiting", f"{step.waiting[rank]}", "axis")
+            yield Bar(x + 1.5, y + 4, wide, 14, "s-waiting", f"{step.waiting[rank]}", "axis")
         else:
             yield Bar(x + 1.5, y, wide, 22, "s-decoding")
     yield Bar(x + 3, up(step.step_ms), round(column - 6, 2), round(up.start - up(step.step_ms), 2),
