@@ -191,7 +191,8 @@ def rebuild() -> int:
             for pk, kind, slug, digest in SearchDocument.objects.values_list("pk", "kind", "slug", "digest")}
     changed = [one for key, one in now.items() if held.get(key, (0, ""))[1] != one.digest]
     gone = [pk for key, (pk, _) in held.items() if key not in now]
-    if changed or gone:
+    spoken = synonym_words()
+    if changed or gone or SearchWord.objects.filter(word__in=spoken).count() < len(spoken):
         SearchDocument.objects.filter(pk__in=gone).delete()
         SearchWord.objects.all().delete()
         store(changed)
@@ -232,11 +233,15 @@ def learn_words(found: Iterable[SearchDocument]) -> None:
             texts += [getattr(one.question, name) for name in TEXTS]
             texts += field_words().asked_as.get(one.slug, ())
         counts.update({word for text in texts for word in words.words_of(FIGURE.sub(" ", text)) if len(word) <= 60})
-    phrases = " ".join(phrase for group in field_words().synonyms for phrase in group)
-    counts.update(set(words.words_of(phrases)))
+    counts.update(synonym_words())
     SearchWord.objects.bulk_create(
         [SearchWord(word=word, stem=words.stem(word), count=count) for word, count in counts.items()],
         ignore_conflicts=True, batch_size=300)
+
+
+def synonym_words() -> set[str]:
+    """The words of all synonyms."""
+    return {word for group in field_words().synonyms for phrase in group for word in words.words_of(phrase)}
 
 
 # Finding

@@ -1,5 +1,6 @@
 """The search over the bank as it is: what candidates type finds the right question, and nothing is given away."""
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from django.db import transaction
@@ -183,6 +184,13 @@ def test_an_edit_is_found_at_once_and_a_second_look_changes_nothing(reader: User
     assert find(reader, "kangaroo").questions == ["in-flight"]
     assert find(reader, "kangarop").read_as == "kangaroos"
     assert search.rebuild() == 0
+
+
+def test_a_new_synonym_is_a_word_though_no_document_changed(reader: User, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(search, "field_words", lambda: replace(search.read_words(), synonyms=(("cahce", "kv"),)))
+    assert find(reader, "cahce oom").read_as == "cache oom"
+    assert search.rebuild() == 0
+    assert find(reader, "cahce oom").read_as == ""
 
 
 def test_what_is_gone_is_not_found(reader: User):
