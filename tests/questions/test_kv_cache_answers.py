@@ -26,7 +26,7 @@ def test_five_prompts_compute_167_tokens():
     assert [len(step.copies) for step in steps] == [0, 1, 0, 0, 0]
     assert steps[3].agree == 62 - 48
     assert 64 + 16 + 1 + 22 + (16 + 16) == 135  # as if r5 computed its first block and the one with its last token
-    assert 50_000 * 26.1e-6 > 1  # s of prefill on the 8B, beside 6 ms of hashing
+    assert 50_000 * 26.1e-6 > 1  # s of prefill on the 8B, beside milliseconds of hashing
     assert [step.hit_tokens for step in ran["salts"].result.steps[1:]] == [0, 0, 0, 64]
     assert ran["turns"].result.steps[2].hit_tokens == (70 + 26 - 1) // 16 * 16 == 80
     assert ran["logprobs"].result.steps[2].hit_tokens == 0
