@@ -129,9 +129,10 @@ def kept_of(scene: Scene, junctions: tuple[int, ...]) -> list[int]:
     if each and scene.need >= each:
         return list(range(blocks))
     ends = {(scene.prompt - 1) // scene.size, *(junction // scene.size for junction in junctions)}
+    tails = {block for end in ends for block in range(max(end - scene.need, 0), end)}
     if each:
-        ends |= {*range(each, blocks + 1, each), blocks}
-    return sorted({block for end in ends for block in range(max(end - scene.need, 0), end)})
+        tails |= {block for block in range(blocks) if block % each >= each - scene.need}
+    return sorted(tails)
 
 
 def longest_hit(scene: Scene, full: int, kept: set[int]) -> int:

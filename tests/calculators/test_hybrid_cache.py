@@ -94,6 +94,16 @@ def test_hits_are_those_recorded_from_the_engine(prompt, shared, window, size, i
     assert (found.first_hit, found.second_hit, found.third_hit, found.resend_hit) == hits
 
 
+@pytest.mark.parametrize(("prompt", "window", "interval", "kept"), [
+    (2_048, 64, "1008", 9), (2_048, 64, "512", 17), (2_050, 256, "1008", 34), (3_000, 256, "512", 96),
+    (500, 128, "1008", 8), (8_192, 1_024, "0", 64), (8_192, 1_024, "none", 512),
+])
+def test_the_window_keeps_as_many_blocks_as_the_engine_put_into_its_map(prompt, window, interval, kept):
+    # vLLM 0.33.0's KVCacheManager: the window group's keys after the first prompt
+    found = prefix_checkpoints.solve(prompt_tokens=prompt, window=window, prefix_cache_retention_interval=interval)
+    assert found.kept_blocks == kept
+
+
 def test_an_interval_hits_at_its_last_boundary_before_the_junction():
     found = prefix_checkpoints.solve(prefix_cache_retention_interval="256", shared_tokens=1_000)
     assert (found.first_hit, found.second_hit) == (768, 992)
