@@ -1,5 +1,6 @@
 """What must hold of a question as it is posed: its check judges as it should, and its numbers can be."""
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from calculators.models.base import Refusal
@@ -67,16 +68,19 @@ def spellings(value: float, unit: str) -> list[str]:
 
 def siblings(value: float, unit: str) -> list[str]:
     """A number in each other unit of its kind in which it is handy to write."""
+    found = [(value * factor, name) for name, factor in other_units(unit)]
+    return [f"{same:.12g} {name}" for same, name in found if HANDY[0] <= abs(same) < HANDY[1]]
+
+
+@lru_cache
+def other_units(unit: str) -> tuple[tuple[str, float], ...]:
+    """The other units of a kind, each with how many of it are one of this."""
     asked = unit_of(unit)
     if asked is None:
-        return []
+        return ()
     _, slash, under = asked.name.partition("/")
-    names = dict.fromkeys(found.name for found in UNITS.values() if found.name)
-    found = {other: converted(value, unit, other) for other in (f"{name}/{under}" if slash else name for name in names)}
-    return [
-        f"{same:.12g} {other}" for other, same in found.items()
-        if other != asked.name and same is not None and HANDY[0] <= abs(same) < HANDY[1]
-    ]
+    names = dict.fromkeys(f"{found.name}{slash}{under}" for found in UNITS.values() if found.name)
+    return tuple((name, factor) for name in names if name != asked.name and (factor := converted(1, unit, name)))
 
 
 def shown_figures(document: QuestionFile) -> dict[str, str]:
