@@ -64,8 +64,8 @@ def solve(*, noise_percent: float = 2.0, runs: int = 3, drop_percent: float = 12
     Normal noise and a step bound by reading; both are rules.
     """
     error = noise_percent * sqrt(2 / runs)
-    errors = drop_percent / error
-    needed = max(ceil(2 * (ENOUGH * noise_percent / drop_percent) ** 2), 1)
+    errors = round(drop_percent / error, 9)  # 3 × 45.688 / 45.688 is not quite 3 in floats
+    needed = max(ceil(round(2 * (ENOUGH * noise_percent / drop_percent) ** 2, 9)), 1)
     steps = ceil(log2(commits)) if commits > 1 else 0
     each_gb = sequence_tokens * kv_bytes_per_token / 1e9
     sequences = tuple(max(pool // sequence_tokens, 1) for pool in (before_tokens, after_tokens))

@@ -200,6 +200,12 @@ def test_three_percent_over_three_runs_may_be_chance() -> None:
     assert small.runs_needed == 8 and evidence(drop_percent=3, runs=8).shown  # 2 × (3 × 2 / 3)² = 8
 
 
+def test_a_drop_as_large_as_the_noise_takes_eighteen_runs_to_the_last_digit() -> None:
+    for percent in (1.0, 45.688, 0.3):  # 2 × 3² = 18, whatever the floats make of 3 × 45.688 / 45.688
+        result = evidence(noise_percent=percent, drop_percent=percent, runs=18)
+        assert (result.runs_needed, result.shown) == (18, True)
+
+
 @settings(max_examples=30, deadline=None)
 @given(noise_percent=st.floats(0.01, 100), runs=st.integers(1, 1_000), drop_percent=st.floats(0.01, 100),
        commits=st.integers(1, 1_000_000), before_tokens=st.integers(1, 10**8), after_tokens=st.integers(1, 10**8),

@@ -94,6 +94,7 @@ def evidence_grows_with_runs(result: Any, given: Mapping[str, Any]) -> bool:
 
     return (all(near(row.error_percent**2 * row.runs_each, 2 * noise**2) and near(row.errors * row.error_percent, drop)
                 for row in result.by_runs)
+            and result.shown == (given["runs"] >= result.runs_needed)
             and shows(result.runs_needed) and (result.runs_needed == 1 or not at_most(
                 3 * noise * sqrt(2 / (result.runs_needed - 1)), drop * (1 - 1e-9)))
             and 2**result.bisect_steps >= given["commits"] and (
