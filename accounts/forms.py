@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 
 from accounts import access
-from accounts.models import Profile, zone_names
+from accounts.models import Profile, User, zone_names
 
 STEP = re.compile(r"(\d{1,4})\s*(m|min|h|d)\b", re.IGNORECASE)
 PLACES = ["Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"]
@@ -152,3 +152,22 @@ class ProfileForm(forms.ModelForm):
         """The profile as set; from now on the time zone is the person's own and no guess."""
         self.instance.zone_known = True
         return super().save(commit)
+
+
+class DeleteForm(forms.Form):
+    """The address of one's own account, typed, before it goes."""
+
+    email = forms.EmailField(
+        label="Your e-mail address", help_text="Typed in full, so that nobody does this by a slip.",
+        error_messages=always("Type the address of this account in full."),
+    )
+
+    def __init__(self, user: User, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_email(self) -> str:
+        email = self.cleaned_data["email"].lower()
+        if email != self.user.email:
+            raise forms.ValidationError(f"This account is {self.user.email}, not {email}.")
+        return email

@@ -69,3 +69,9 @@ def guess_zone(user: User, zone: str) -> bool:
     if zone not in available_timezones():
         return False
     return bool(Profile.objects.filter(user=user, zone_known=False).update(zone=zone, zone_known=True))
+
+
+@transaction.atomic
+def delete_account(user: User) -> None:
+    """Remove the account and, by their keys to it, all rows that are the person's."""
+    User.objects.select_for_update().get(pk=user.pk).delete()

@@ -7,6 +7,7 @@ from accounts import views
 own = [
     path("link/<str:token>/", views.sign_in, name="sign_in"),
     path("invited/<str:token>/", views.accept_invite, name="accept_invite"),
+    path("delete/", views.delete_page, name="delete"),
     path("zone/", views.zone, name="zone"),
 ]
 urlpatterns = [

@@ -1,5 +1,7 @@
 """Pages of the account that django-allauth does not have."""
-from django.contrib.auth import login
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login, logout
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -7,9 +9,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access, services
+from accounts.forms import DeleteForm
 
 
 def only_looks(request: HttpRequest) -> bool:
@@ -38,6 +41,21 @@ def accept_invite(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "account/invite_dead.html")
     request.session[access.INVITE_KEY] = token
     return redirect(f"{reverse('account_signup')}?{urlencode({'email': email})}")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_cache
+def delete_page(request: HttpRequest) -> HttpResponse:
+    """Delete the person's account with all that is theirs, once they have typed its address."""
+    form = DeleteForm(request.user, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        services.delete_account(request.user)
+        logout(request)
+        messages.success(request, "The account and everything that was in it are gone.")
+        return redirect("account_login")
+    is_owner = request.user.email == settings.DRILL_OWNER
+    return render(request, "account/delete.html", {"form": form, "is_owner": is_owner})
 
 
 @login_required

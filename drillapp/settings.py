@@ -221,6 +221,7 @@ if EMAIL_URL := text("EMAIL_URL"):
     except (ValueError, ImproperlyConfigured):
         raise ImproperlyConfigured("EMAIL_URL must look like smtp+tls://user:password@host:587") from None
 DEFAULT_FROM_EMAIL = text("DEFAULT_FROM_EMAIL", "drillapp@localhost")
+HAS_MAIL = bool(EMAIL_URL)
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
 
 # Time and language

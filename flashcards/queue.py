@@ -312,7 +312,7 @@ def today(user: User, now: datetime, only: str = "") -> Day:
         minutes=max(round(sum(place.seconds for place in line) / 60), 1) if line else 0,
         own_pace=own_pace,
         next_due=_next_due(user, left, profile),
-        forecast=_forecast(user, left, profile),
+        forecast=[(one.day, one.cards) for one in ahead(user, left.study_day, FORECAST_DAYS)],
         streak=streak,
         studied_today=studied_today,
     )
@@ -453,18 +453,32 @@ def _stated_seconds(card: Card) -> int:
     return NUMBER_SECONDS if card.note_id else card.question.minutes * 60
 
 
-def _forecast(user: User, left: Plan, profile: Profile) -> list[tuple[date, int]]:
-    """How many of the cards under way fall due on each of the coming days, today's with the overdue."""
-    today, last = left.study_day, left.study_day + timedelta(days=FORECAST_DAYS - 1)
-    counts = dict.fromkeys((today + timedelta(days=ahead) for ahead in range(FORECAST_DAYS)), 0)
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What falls due on a day to come; of today, with what is overdue."""
+
+    day: date
+    cards: int
+    seconds: int  # at this person's own pace where it is known
+
+
+def ahead(user: User, today: date, days: int) -> list[Ahead]:
+    """The coming study days, today's first, as the cards under way stand."""
+    profile, pace = user.profile, _pace(user)
+    last = today + timedelta(days=days - 1)
+    cards, seconds = Counter(), Counter()
     under_way = _open(user, today).exclude(state=State.NEW).order_by()
-    by_day = under_way.filter(due_day__lte=last).values_list("due_day").annotate(Count("pk"))
-    steps = under_way.filter(due_at__isnull=False).values_list("due_at", flat=True)
-    in_steps = ((study_day(at, profile.zone, profile.day_start), 1) for at in steps)
-    for due_day, count in (*by_day, *in_steps):
-        if (day := max(due_day, today)) in counts:
-            counts[day] += count
-    return list(counts.items())
+    kind = ("question__kind", "question__minutes")
+    by_day = under_way.filter(due_day__lte=last).values_list("due_day", *kind).annotate(Count("pk"))
+    steps = under_way.filter(due_at__isnull=False).values_list("due_at", *kind)
+    in_steps = ((study_day(at, profile.zone, profile.day_start), *kind, 1) for at, *kind in steps)
+    for due_day, kind, minutes, count in (*by_day, *in_steps):
+        day = max(due_day, today)
+        cards[day] += count
+        seconds[day] += count * pace.get(kind or "number", minutes * 60 if minutes else NUMBER_SECONDS)
+    return [
+        Ahead(day, cards[day], seconds[day]) for day in (today + timedelta(days=ahead) for ahead in range(days))
+    ]
 
 
 def _next_due(user: User, left: Plan, profile: Profile) -> datetime | None:

@@ -1,7 +1,7 @@
 """Today, Review, Questions, quizzes, Numbers and Settings: what is seen by its page, what is done by its verb."""
 from django.urls import path
 
-from flashcards import lab_views, question_views, quiz_views, views
+from flashcards import lab_views, question_views, quiz_views, reminder_views, views
 
 app_name = "flashcards"
 urlpatterns = [
@@ -23,6 +23,10 @@ urlpatterns = [
     path("questions/<slug:slug>/note/", question_views.note, name="note"),
     path("numbers/", views.numbers_page, name="numbers"),
     path("settings/", views.settings_page, name="settings"),
+    path("calendar/renew/", reminder_views.renew_calendar, name="renew_calendar"),
+    path("calendar/remove/", reminder_views.remove_calendar, name="remove_calendar"),
+    path("calendar/<slug:key>.ics", reminder_views.calendar, name="calendar"),
+    path("mail/<str:token>/stop/", reminder_views.stop_mail, name="stop_mail"),
     path("cards/<int:pk>/draft/", views.draft, name="draft"),
     path("cards/<int:pk>/check/", views.check, name="check"),
     path("cards/<int:pk>/ticks/", views.ticks, name="ticks"),

@@ -9,9 +9,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.forms import ProfileForm
-from accounts.models import Profile
+from accounts.models import CalendarKey, Profile
 from drillapp.htmx import render_page, wants_fragment
-from flashcards import access, queue, services
+from flashcards import access, queue, reminders, services
 from flashcards.desk import Desk, Sitting
 from flashcards.models import Card, Rating, Review
 from flashcards.number_desk import NumberDesk
@@ -170,7 +170,9 @@ def settings_page(request: HttpRequest) -> HttpResponse:
         changed = ", ".join(changed_labels(form))
         messages.success(request, f"Saved: {changed}." if changed else "Nothing was changed.")
         return redirect("flashcards:settings")
-    return render(request, "flashcards/settings.html", {"form": form, "groups": setting_groups(form)})
+    key = CalendarKey.objects.filter(user=request.user).first()
+    context = {"form": form, "groups": setting_groups(form), "calendar": key and reminders.calendar_address(key)}
+    return render(request, "flashcards/settings.html", context)
 
 
 def turn(request: HttpRequest, card: Card | None, sitting: Sitting) -> HttpResponse:

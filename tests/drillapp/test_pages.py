@@ -21,6 +21,7 @@ OPEN_TO_STRANGERS = {
     "account_reset_password_from_key_done", "calculators:labs_page", "calculators:lab_page", "calculators:lab_json",
     "calculators:paste", "calculators:scheduler_record", "calculators:without_slash",
 }  # fmt: skip
+BY_SECRET = {"flashcards:calendar", "flashcards:stop_mail"}  # open to whoever holds the secret in the address
 SAMPLE = {"pk": "1", "slug": "scheduler", "token": "none", "key": "none", "uidb36": "1", "app_label": "questions"}
 SAMPLE |= {"object_id": "1", "number": "1", "content_type_id": "1", "url": "none"}
 
@@ -44,7 +45,7 @@ def test_the_walk_sees_every_app():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", sorted(set(ROUTES) - OPEN_TO_STRANGERS))
+@pytest.mark.parametrize("name", sorted(set(ROUTES) - OPEN_TO_STRANGERS - BY_SECRET))
 def test_a_stranger_is_asked_to_sign_in(client: Client, name: str):
     # An address takes GET, POST or both; what it takes leads a stranger to sign-in.
     taken = [
@@ -52,6 +53,12 @@ def test_a_stranger_is_asked_to_sign_in(client: Client, name: str):
     ]
     assert taken
     assert all(answer.status_code == 302 and answer.url.startswith("/accounts/login/?next=") for answer in taken)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(BY_SECRET))
+def test_a_secret_address_is_not_found_without_its_secret(client: Client, name: str):
+    assert client.get(ROUTES[name]).status_code == 404
 
 
 @pytest.mark.django_db
