@@ -13,6 +13,7 @@ CAPABILITIES = {
 ALWAYS, UNIFORM, SINGLE = "ALWAYS", "UNIFORM_BATCH", "UNIFORM_SINGLE_TOKEN_DECODE"
 MLA_HEADS = (320, 512, 576)
 FA4_PAGE = 128  # tokens of a block that the kernel for heads of 256 takes
+FA4_FP8_PAGE = 64  # and the one for heads of 512 on Hopper, with FP8 KV
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """One backend as its class declares it; an empty tuple of heads or of blocks takes any."""
+    """One backend as its class declares it."""
 
     name: str
     mla: bool = False
     runs_on: Callable[[Asked], bool]
     head_sizes: Callable[[Asked], bool]
     kv_dtypes: Callable[[Asked], tuple[str, ...]]
-    blocks: tuple[int, ...]
+    blocks: Callable[[Asked], tuple[int, ...]]
     non_causal: bool = False
     batch_invariant: bool = False
     more: Callable[[Asked], str] = lambda asked: ""
@@ -98,8 +99,7 @@ def flash_version(asked: Asked) -> int:
     if asked.major != 10 or asked.batch_invariant:
         return 2
     if asked.head_size == 256:
-        fits = asked.kv_cache_dtype == BF16 and (asked.block_size or FA4_PAGE) % FA4_PAGE == 0
-        return 4 if fits else 2
+        return 4 if asked.kv_cache_dtype == BF16 else 2
     return 4 if asked.head_size <= 128 else 2
 
 
@@ -115,6 +115,15 @@ def flash_kv(asked: Asked) -> str:
         asked.major == 10 and version == 4)
     return "" if asked.kv_cache_dtype == BF16 or reads and asked.kv_cache_dtype != FP8_E5M2 else (
         "FP8 KV cache requires FA3 on SM90, FA4 with head_size=512 on SM90, or FA4 on SM100")
+
+
+def flash_blocks(asked: Asked) -> tuple[int, ...]:
+    """Multiples of 16, but where the kernels for this head have pages of their own size."""
+    if flash_version(asked) == 4 and asked.head_size == 256:
+        return (FA4_PAGE,)
+    if flash_version(asked) == 4 and asked.head_size == 512 and asked.kv_cache_dtype == FP8:
+        return (FA4_FP8_PAGE,)
+    return (16,)
 
 
 def flashinfer_graphs(asked: Asked) -> str:
@@ -148,6 +157,10 @@ def heads(*sizes: int) -> Callable[[Asked], bool]:
     return lambda asked: asked.head_size in sizes
 
 
+def of(*sizes: int) -> Callable[[Asked], tuple[int, ...]]:
+    return lambda asked: sizes
+
+
 def stores(*dtypes: str) -> Callable[[Asked], tuple[str, ...]]:
     return lambda asked: dtypes
 
@@ -162,49 +175,49 @@ def anything(asked: Asked) -> bool:
 
 BACKENDS = {each.name: each for each in (
     Backend(
-        name="FLASH_ATTN", runs_on=lambda asked: asked.major >= 8, blocks=(16,), kv_dtypes=flash_kv_dtypes,
+        name="FLASH_ATTN", runs_on=lambda asked: asked.major >= 8, blocks=flash_blocks, kv_dtypes=flash_kv_dtypes,
         head_sizes=lambda asked: asked.head_size in range(8, 513 if asked.major in (9, 10) else 257, 8),
         non_causal=True, batch_invariant=True, more=flash_kv,
         graphs=lambda asked: ALWAYS if asked.major == 9 or asked.major == 10 and not asked.batch_invariant else UNIFORM,
     ),
     Backend(
         name="FLASHINFER", runs_on=lambda asked: (8, 0) <= asked.capability <= (12, 1),
-        head_sizes=heads(64, 128, 256, 512), kv_dtypes=flashinfer_kv_dtypes, blocks=(16, 32, 64),
+        head_sizes=heads(64, 128, 256, 512), kv_dtypes=flashinfer_kv_dtypes, blocks=of(16, 32, 64),
         non_causal=True, more=flashinfer_kv, graphs=flashinfer_graphs,
     ),
     Backend(
         name="TRITON_ATTN", runs_on=anything, head_sizes=lambda asked: asked.head_size >= 32,
-        kv_dtypes=stores(BF16, FP8, FP8_E5M2, INT8), blocks=(16,), non_causal=True, batch_invariant=True,
+        kv_dtypes=stores(BF16, FP8, FP8_E5M2, INT8), blocks=of(16), non_causal=True, batch_invariant=True,
         graphs=captured(ALWAYS),
     ),
     Backend(
-        name="FLEX_ATTENTION", runs_on=anything, head_sizes=anything, kv_dtypes=stores(BF16), blocks=(16,),
+        name="FLEX_ATTENTION", runs_on=anything, head_sizes=anything, kv_dtypes=stores(BF16), blocks=of(16),
         non_causal=True, batch_invariant=True, graphs=captured(ALWAYS),
     ),
     Backend(
         name="FLASH_ATTN_MLA", mla=True, runs_on=majors(9), head_sizes=heads(*MLA_HEADS), kv_dtypes=stores(BF16),
-        blocks=(16,), batch_invariant=True, graphs=captured(UNIFORM),
+        blocks=of(16), batch_invariant=True, graphs=captured(UNIFORM),
         more=lambda asked: "" if asked.major == 9 else "FlashAttention MLA not supported on this device",
     ),
     Backend(
         name="FLASHMLA", mla=True, runs_on=majors(9, 10), head_sizes=heads(*MLA_HEADS), kv_dtypes=stores(BF16, FP8),
-        blocks=(64,), graphs=captured(UNIFORM),
+        blocks=of(64), graphs=captured(UNIFORM),
         more=lambda asked: "" if asked.major == 9 else "FlashMLA Dense is only supported on Hopper devices.",
     ),
     Backend(
         name="FLASHINFER_MLA", mla=True, runs_on=majors(10), head_sizes=heads(*MLA_HEADS), kv_dtypes=stores(BF16, FP8),
-        blocks=(32, 64), non_causal=True, graphs=captured(ALWAYS),
+        blocks=of(32, 64), non_causal=True, graphs=captured(ALWAYS),
     ),
     Backend(
         name="TOKENSPEED_MLA", mla=True, runs_on=majors(10), head_sizes=heads(*MLA_HEADS), kv_dtypes=stores(FP8),
-        blocks=(32, 64), non_causal=True, graphs=captured(UNIFORM),
+        blocks=of(32, 64), non_causal=True, graphs=captured(UNIFORM),
     ),
     Backend(
         name="CUTLASS_MLA", mla=True, runs_on=majors(10), head_sizes=heads(*MLA_HEADS), kv_dtypes=stores(BF16, FP8),
-        blocks=(128,), graphs=captured(SINGLE),
+        blocks=of(128), graphs=captured(SINGLE),
     ),
     Backend(
-        name="TRITON_MLA", mla=True, runs_on=anything, head_sizes=anything, kv_dtypes=stores(BF16, FP8), blocks=(16,),
+        name="TRITON_MLA", mla=True, runs_on=anything, head_sizes=anything, kv_dtypes=stores(BF16, FP8), blocks=of(16),
         non_causal=True, batch_invariant=True, graphs=captured(UNIFORM),
     ),
 )}
@@ -229,7 +242,7 @@ def reasons(backend: Backend, asked: Asked) -> Iterator[str]:
         yield "head_size not supported"
     if asked.kv_cache_dtype not in backend.kv_dtypes(asked):
         yield "kv_cache_dtype not supported"
-    if asked.block_size and backend.blocks and all(asked.block_size % size for size in backend.blocks):
+    if asked.block_size and all(asked.block_size % size for size in backend.blocks(asked)):
         yield "block_size not supported"
     if asked.use_mla != backend.mla:
         yield "MLA not supported" if asked.use_mla else "non-MLA not supported"
@@ -279,7 +292,7 @@ def solve(*, capability: str = "9.0", use_mla: bool = True, head_size: int = 576
         log=f"Using {chosen} backend." if backend else (
             f"Using {chosen} attention backend out of potential backends: {valid}."),
         warning=precluded(named, found, chosen, block_size) if not backend else "",
-        verdict=verdict(chosen, version, graphs, mode, query_len, candidates),
+        verdict=verdict(chosen, version, graphs, mode, query_len, candidates, BACKENDS[chosen].blocks(asked)),
         lines=(Line("ruled out before it", "", next(place for place, each in enumerate(candidates) if each.chosen)),
                Line("that hold", "", len(valid)), Line("query length, 1 + drafts", f"1 + {query_len - 1}", query_len)),
         slips=tuple((each.name, f"{each.name} is ruled out: {', '.join(each.reasons)}." if each.reasons else
@@ -294,8 +307,8 @@ def precluded(named: tuple[str, ...], found: dict[str, tuple[str, ...]], chosen:
             "instead, which may result in reduced performance.") if before else ""
 
 
-def verdict(chosen: str, version: int, graphs: str, mode: str, query_len: int,
-            candidates: tuple[Candidate, ...]) -> str:
+def verdict(chosen: str, version: int, graphs: str, mode: str, query_len: int, candidates: tuple[Candidate, ...],
+            blocks: tuple[int, ...]) -> str:
     """What is chosen and why, and what its graphs allow, in sentences."""
     kernels = f" with FlashAttention {version}" if version else ""
     first = candidates[0]
@@ -304,7 +317,6 @@ def verdict(chosen: str, version: int, graphs: str, mode: str, query_len: int,
         why = "as asked"
     allows = {ALWAYS: "any batch", UNIFORM: "decode batches with equal tokens a request",
               SINGLE: "decode batches of one token a request"}[graphs]
-    blocks = BACKENDS[chosen].blocks
-    sized = "" if 16 in blocks or not blocks else f" Its kernels take blocks of {' or '.join(map(str, blocks))} tokens."
+    sized = "" if 16 in blocks else f" Its kernels take blocks of {' or '.join(map(str, blocks))} tokens."
     after = f" With {query_len - 1} drafts that makes the mode {mode}." if query_len > 1 else ""
     return f"{chosen}{kernels}, {why}. It can be captured whole for {allows}.{after}{sized}"

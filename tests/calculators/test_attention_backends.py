@@ -78,6 +78,16 @@ def test_a_block_size_that_costs_a_backend_is_warned_of():
     assert solve(block_size=64).backend == "FLASHMLA" and solve(block_size=64).warning == ""
 
 
+@pytest.mark.parametrize(("capability", "head_size", "kv", "page"), [("9.0", 512, FP8, 64), ("10.0", 256, BF16, 128)])
+def test_kernels_with_pages_of_their_own_size_rule_smaller_blocks_out(capability: str, head_size: int, kv: str,
+                                                                      page: int):
+    # FlashAttentionBackend.get_supported_kernel_block_sizes, run with these heads and formats
+    asked = {"use_mla": False, "head_size": head_size, "capability": capability, "kv_cache_dtype": kv}
+    assert ruled_out(solve(**asked, block_size=page // 2))["FLASH_ATTN"] == ("block_size not supported",)
+    assert "FLASH_ATTN" not in ruled_out(solve(**asked, block_size=page))
+    assert "FLASH_ATTN" not in ruled_out(solve(**asked))
+
+
 def test_non_causal_attention_on_blackwell_prefers_flash_attention():
     assert solve(**LLAMA, capability="10.0", kv_cache_dtype=BF16, non_causal=True).candidates[0].name == "FLASH_ATTN"
 
