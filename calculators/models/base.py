@@ -1,6 +1,6 @@
-"""What every model shares: a refusal in words, and the line of a derivation."""
+"""What every model shares: a refusal in words, the line of a derivation, and rounding up."""
 from dataclasses import dataclass
-from math import floor, log, log10
+from math import ceil, floor, isclose, log, log10
 
 RIGHT = 0.05  # of the total: nearer than this a number is a rounding, not an omission
 
@@ -62,3 +62,9 @@ def left_out(lines: tuple[Line, ...], said: float) -> str:
     without = [(abs(log(said / (total - line.value))), line.label) for line in lines[:place] if 0 < line.value < total]
     distance, label = min(without, default=(0.0, ""))
     return label if without and 2 * distance < abs(log(said / total)) else ""
+
+
+def rounded_up(count: float) -> int:
+    """A count rounded up to whole ones; 500 must not become 501 by the last digit of a float."""
+    nearest = round(count)
+    return nearest if isclose(count, nearest, rel_tol=1e-12) else ceil(count)

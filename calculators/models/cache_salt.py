@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from math import ceil, exp
 from random import Random
 
-from calculators.models.base import Line, Refusal
+from calculators.models.base import Line, Refusal, rounded_up
 from calculators.models.step_time import US_PER_TOKEN
 
 NONE, TENANT, GROUP = "none", "tenant", "group"
@@ -164,7 +164,7 @@ def probe(*, prompt_tokens: int = 2_048, block_size: int = 16, guesses: int = 8,
         blocks.append(tuple(Guess(number == answer, time, time == min(seen)) for number, time in enumerate(seen)))
     recovered = next((place for place, row in enumerate(blocks) if not any(g.right and g.fastest for g in row)),
                      SECRET_BLOCKS)
-    needed = max(ceil((3 * noise_ms / apart_ms) ** 2), 1)
+    needed = max(rounded_up((3 * noise_ms / apart_ms) ** 2), 1)
     return TimingProbe(
         secret, apart_ms, left, apart_ms / left if left else 0.0, needed, tuple(blocks), recovered, salted,
         finding=f"A block of {block_size} is worth {apart_ms:.2f} ms; after {looks(probes)} {left:.2g} ms of noise is "

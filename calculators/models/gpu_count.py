@@ -1,9 +1,8 @@
 """GPU count: from users to replicas, one constraint after the other, and the line that decides."""
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import ceil
 
-from calculators.models.base import Line, Refusal
+from calculators.models.base import Line, Refusal, rounded_up
 from calculators.models.catalogue import BF16, FP8, GPUS, MODELS, Gpu, Model
 from calculators.models.kv_pool import GIB, KvPool, kv_bytes_on_each, pool_of
 
@@ -168,7 +167,7 @@ def solve(*, users: int = 12_000, think_s: float = 60, prompt_tokens: int = 1_50
     for_tpot = fewest(lambda count: step_at(traffic, one, count) <= traffic.tpot_s)
     for_time = fewest(lambda count: sum(shares_at(traffic, one, count)) <= busy_share)
     asked = {"seats": for_seats, "TPOT": for_tpot, "prefill": for_prefill, "KV": for_kv, "time": for_time}
-    replicas = ceil(max(asked.values()))
+    replicas = rounded_up(max(asked.values()))
     if replicas > MOST_REPLICAS:
         raise Refusal(f"That takes {replicas:,} replicas; the lab counts up to {MOST_REPLICAS:,}.", "users")
     binding = max(asked, key=lambda name: (asked[name], name == "time"))
@@ -239,14 +238,14 @@ def fewest(holds: Callable[[int], bool]) -> int:
 
 
 def with_spare(replicas: int, spare_percent: float) -> int:
-    return ceil(round(replicas * (1 + spare_percent / 100), 9))
+    return rounded_up(replicas * (1 + spare_percent / 100))
 
 
 def needed(traffic: Traffic, one: Replica, busy_share: float, fill_share: float) -> int:
     """Replicas that all constraints together ask for. The time constraint implies those of prefill and of TPOT."""
     for_time = fewest(lambda count: sum(shares_at(traffic, one, count)) <= busy_share)
     for_kv = traffic.in_flight * traffic.resident / (one.pool_tokens * fill_share)
-    return max(for_time, ceil(for_kv), ceil(traffic.in_flight / one.seats))
+    return max(for_time, rounded_up(for_kv), rounded_up(traffic.in_flight / one.seats))
 
 
 def shared(traffic: Traffic, one: Replica, count: int, is_needed: bool) -> Shared:
@@ -298,7 +297,8 @@ def finding(one: Replica, spared: int, replicas: int, binding: str) -> str:
 def time_verdict(asked: dict[str, float], for_time: int, larger: int, binding: str) -> str:
     """How cautious the sum is, in a sentence."""
     if binding != "time":
-        return f"{binding} decides: it asks for {ceil(asked[binding]):,}, prefill and decode time for {for_time:,}."
+        asks = rounded_up(asked[binding])
+        return f"{binding} decides: it asks for {asks:,}, prefill and decode time for {for_time:,}."
     if larger == for_time:
         return f"{for_time:,} either way: the larger share alone asks for as many as the two together."
     return (f"{for_time:,} is the safe answer: it adds the two shares. If decode rides free inside compute-bound steps "
@@ -347,7 +347,7 @@ def slips_of(traffic: Traffic, one: Replica, users: int, fill_share: float, spar
     gpus = one.gpus * with_spare(replicas, spare_percent)
 
     def of(count: float) -> int:
-        return one.gpus * ceil(count)
+        return one.gpus * rounded_up(count)
 
     whole = traffic.in_flight * (traffic.prompt + traffic.output) / held
     prompts = traffic.in_flight * traffic.prompt / held

@@ -1,9 +1,8 @@
 """How many nodes prefill and how many decode: the two kinds of work that a traffic brings, in nodes."""
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import ceil
 
-from calculators.models.base import Line
+from calculators.models.base import Line, rounded_up
 from calculators.models.quantity import say
 
 SHAPES = ((1_000, 200), (2_000, 500), (4_000, 500), (1_000, 1_000), (8_000, 200), (500, 2_000))
@@ -37,11 +36,11 @@ class PdRatio:
 
     @property
     def prefill_nodes(self) -> int:
-        return ceil(self.prefill_work)
+        return rounded_up(self.prefill_work)
 
     @property
     def decode_nodes(self) -> int:
-        return ceil(self.decode_work)
+        return rounded_up(self.decode_work)
 
     @property
     def finding(self) -> str:

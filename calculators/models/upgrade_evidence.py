@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 from math import ceil, log2, sqrt
 
-from calculators.models.base import Line
+from calculators.models.base import Line, rounded_up
 
 ENOUGH = 3.0  # standard errors of a difference that is no chance
 SLIP_APART = 0.05
@@ -65,7 +65,7 @@ def solve(*, noise_percent: float = 2.0, runs: int = 3, drop_percent: float = 12
     """
     error = noise_percent * sqrt(2 / runs)
     errors = round(drop_percent / error, 9)  # 3 × 45.688 / 45.688 is not quite 3 in floats
-    needed = max(ceil(round(2 * (ENOUGH * noise_percent / drop_percent) ** 2, 9)), 1)
+    needed = max(rounded_up(2 * (ENOUGH * noise_percent / drop_percent) ** 2), 1)
     steps = ceil(log2(commits)) if commits > 1 else 0
     each_gb = sequence_tokens * kv_bytes_per_token / 1e9
     sequences = tuple(max(pool // sequence_tokens, 1) for pool in (before_tokens, after_tokens))

@@ -263,3 +263,9 @@ def test_a_prompts_gigabytes_are_a_ranks_times_the_ranks() -> None:
     split, pull = kv_transfer.solve(), nixl_pull.simulate()
     assert (round(split.kv_gb, 3), round(split.pinned_gb, 1)) == (2.684, 13.9)
     assert pull.rank_gb * pull.ranks[1] == pytest.approx(split.kv_gb)
+
+
+def test_work_of_just_so_many_nodes_takes_no_further_one() -> None:
+    # 500 output tokens for each request, as many requests a second as one node decodes tokens: 500 nodes
+    assert pd_ratio.solve(rate_per_s=24_213.790164823717, decode_node_tokens_per_s=24_213.790164823717,
+                          output_tokens=500).decode_nodes == 500

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 GIB = 2**30
+LAST_DIGITS = 1e-12  # of a float: what its rounding may make up
 
 
 def near(one: float, other: float) -> bool:
@@ -33,7 +34,7 @@ def falling(values: Sequence[float]) -> bool:
 
 def is_ceiling(count: int, part: float, whole: float) -> bool:
     """Whether so many parts cover the whole, and one fewer would not."""
-    return at_most(whole, count * part) and (count - 1) * part < whole
+    return whole * (1 - LAST_DIGITS) <= count * part and (count - 1) * part < whole * (1 - LAST_DIGITS)
 
 
 def is_floor(count: int, part: float, whole: float) -> bool:

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from calculators.models.wide_ep import GroupStep
-from tests.calculators.laws.base import at_most, falling, near, rising, same
+from tests.calculators.laws.base import at_most, falling, is_ceiling, near, rising, same
 
 
 def replicas_are_enough(result: Any, given: Mapping[str, Any]) -> bool:
@@ -15,7 +15,7 @@ def replicas_are_enough(result: Any, given: Mapping[str, Any]) -> bool:
     pool = result.pool
     parts = (pool.weights_gib + pool.rounding_gib + pool.buffers_gib + pool.non_torch_gib + pool.transient_gib
              + pool.charged_graphs_gib + pool.left_gib)
-    return (result.replicas == ceil(max(asks)) <= result.replicas_with_spare
+    return (is_ceiling(result.replicas, 1, max(asks)) and result.replicas <= result.replicas_with_spare
             and result.gpus == result.replicas_with_spare * given["gpus_per_replica"]
             and near(parts, pool.budget_gib)
             and all(near(row.batch * row.count, result.sequences) and near(row.prefill_share + row.decode_share,
