@@ -66,7 +66,7 @@ class NumberList:
     def __init__(self, user: User, now: datetime, sent: QueryDict) -> None:
         self.plan = queue.plan(user, now, "numbers")
         self.side = Direction.REVERSE if sent.get("side") == "reverse" else Direction.FORWARD
-        cards = Card.objects.filter(user=user, direction=self.side).exclude(note=None)
+        cards = Card.objects.filter(user=user, direction=self.side, note__owner=None).exclude(note=None)
         offered = [card for card in cards.select_related("note__topic") if shown_to(card)]
         offered.sort(key=lambda card: (card.note.topic.position, card.note.position, card.pk))
         asked_in, today = questions_by_note(), self.plan.study_day

@@ -9,7 +9,7 @@ from operator import or_
 from statistics import median
 from typing import NamedTuple
 
-from django.db.models import Count, Q, QuerySet, prefetch_related_objects
+from django.db.models import Count, F, Q, QuerySet, prefetch_related_objects
 
 from accounts.models import Profile, User
 from flashcards import memory, spread
@@ -378,10 +378,12 @@ def _new_questions(user: User, day: date) -> QuerySet[Card]:
 
 
 def _new_numbers(user: User, day: date) -> QuerySet[Card]:
-    """The sides of number cards not begun that the bank still offers, the forward ones first, else in its order."""
+    """The sides of number cards not begun that are still offered: the person's own before the bank's, the forward ones
+    first, else in the bank's order."""
     offered = _open(user, day).filter(state=State.NEW, note__draft=False, note__retired=False)
-    asked = offered.filter(Q(direction=Direction.FORWARD) | Q(note__reverse=True))
-    return asked.order_by("direction", "note__topic__position", "note__position", "pk")
+    asked = offered.exclude(direction=Direction.REVERSE, note__reverse=False)
+    own_first = F("note__owner").asc(nulls_last=True)
+    return asked.order_by(own_first, "direction", "note__topic__position", "note__position", "pk")
 
 
 def _introduced(cards: QuerySet[Card], room: int, siblings: Siblings) -> tuple[list[Card], list[Card], list[int]]:

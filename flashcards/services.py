@@ -16,7 +16,7 @@ from flashcards.memory import Due
 from flashcards.models import Attempt, Card, Direction, Draft, Memo, Rating, Review, State
 from flashcards.study_day import study_day
 from questions.access import notes_for, published
-from questions.models import Question
+from questions.models import Note, Question
 
 MOST_SECONDS = 24 * 60 * 60
 A_LOOK_LASTS = timedelta(hours=1)
@@ -27,10 +27,12 @@ def ensure_cards(user: User) -> None:
     """Give the person a card for each question and each side of a number card that is open to drilling; those there
     stay as they are."""
     missing = [Card(user=user, question=question) for question in published().exclude(cards__user=user)]
-    there = set(Card.objects.filter(user=user, question=None).values_list("note_id", "direction"))
-    for note in notes_for(user):
-        sides = [Direction.FORWARD, Direction.REVERSE] if note.reverse else [Direction.FORWARD]
-        missing += [Card(user=user, note=note, direction=side) for side in sides if (note.pk, side) not in there]
+    for side, notes in (
+        (Direction.FORWARD, notes_for(user).exclude(kind=Note.Kind.CLOZE)),
+        (Direction.REVERSE, notes_for(user).filter(reverse=True)),
+    ):
+        there = Card.objects.filter(user=user, note=OuterRef("pk"), direction=side)
+        missing += [Card(user=user, note=note, direction=side) for note in notes.filter(~Exists(there))]
     if missing:
         Card.objects.bulk_create(missing, ignore_conflicts=True)
 

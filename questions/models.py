@@ -63,13 +63,31 @@ class Question(models.Model):
 
 
 class Note(models.Model):
-    """A number to know; `value` and `accept`, the lowest and the highest that is taken for right, are in `unit`."""
+    """A number to know; `value` and `accept`, the lowest and the highest that is taken for right, are in `unit`.
+
+    A person's own may be words as well: then `ask` is a line that it is known by, and `front` and `back`, Markdown, are
+    its two sides; in a cloze the front holds what is left out, "{{c1::…}}".
+    """
+
+    class Kind(models.TextChoices):
+        NUMBER = "number"
+        BASIC = "basic", "front and back"
+        CLOZE = "cloze"
 
     slug = models.SlugField(unique=True)
-    topic = models.ForeignKey(Topic, on_delete=models.PROTECT, related_name="notes")
+    kind = models.CharField(max_length=6, choices=Kind, default=Kind.NUMBER)
+    topic = models.ForeignKey(
+        Topic, on_delete=models.PROTECT, null=True, related_name="notes", help_text="none only for a person’s own"
+    )
     position = models.PositiveSmallIntegerField(default=0)
     ask = models.CharField(max_length=160)
-    value = models.FloatField()
+    front = models.TextField(blank=True)
+    back = models.TextField(blank=True)
+    tags = models.JSONField(default=list, blank=True)
+    guid = models.CharField(
+        max_length=100, blank=True, help_text="what an own one is known by wherever it is brought to"
+    )
+    value = models.FloatField(null=True)
     shown = models.CharField(max_length=16, blank=True, help_text="as the card writes it, where not the number itself")
     unit = models.CharField(max_length=24, blank=True)
     accept = models.JSONField(default=list)
@@ -88,9 +106,22 @@ class Note(models.Model):
 
     class Meta:
         ordering = ["topic__position", "position", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "guid"], condition=models.Q(owner__isnull=False) & ~models.Q(guid=""),
+                name="one_own_note_of_a_guid",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(owner__isnull=False) | models.Q(topic__isnull=False, kind="number"),
+                name="a_note_of_the_bank_is_a_number_of_a_topic",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(kind="number") | models.Q(value__isnull=False), name="a_number_has_a_value"
+            ),
+        ]
 
     def __str__(self) -> str:
-        return self.slug
+        return self.ask if self.owner_id else self.slug
 
 
 class SearchDocument(models.Model):

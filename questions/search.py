@@ -82,7 +82,7 @@ def documents() -> Iterator[SearchDocument]:
     """Everything that can be found, as it stands now; not yet stored."""
     for question in Question.objects.select_related("topic"):
         yield of_question(question)
-    for note in Note.objects.select_related("topic"):
+    for note in Note.objects.filter(kind=Note.Kind.NUMBER).select_related("topic"):
         yield of_note(note)
     yield from map(of_lab, LABS.values())
     yield from map(of_flag, FLAGS)
@@ -142,7 +142,7 @@ def of_note(note: Note) -> SearchDocument:
     ask = re.sub(r"`(.*?)`", r"\1", note.ask)
     return document(
         Kind.NUMBER, note.slug, ask, {"title": ask, "ask": f"{note.cue} {note.calc.get('lab', '')}"},
-        line="said on the card, not here", about=note.topic.slug, note=note,
+        line="said on the card, not here", about=note.topic.slug if note.topic else "yours", note=note,
     )
 
 

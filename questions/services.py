@@ -117,7 +117,7 @@ def document_of(row: Question | Note) -> QuestionFile | NoteFile:
     """The row as the document that its file would hold."""
     kind = NoteFile if isinstance(row, Note) else QuestionFile
     held = {item.name: getattr(row, column_of(item.name)) for item in fields(kind) if item.name != "topic"}
-    return kind(topic=row.topic.slug, **held)
+    return kind(topic=row.topic.slug if row.topic else "", **held)
 
 
 def column_of(name: str) -> str:
