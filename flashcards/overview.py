@@ -108,6 +108,8 @@ class Overview:
         days = f"{self.day.streak} day{'' if self.day.streak == 1 else 's'}"
         if self.day.studied_today:
             return days
+        if self.day.streak and self.day.missed:
+            days += f", paused for {'one day' if self.day.missed == 1 else f'{self.day.missed} days'}"
         return f"{days}; today makes {self.day.streak + 1}" if self.day.streak else "today makes 1"
 
 

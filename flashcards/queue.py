@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import reduce
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from operator import or_
 from statistics import median
 from typing import NamedTuple
@@ -26,6 +26,7 @@ FORECAST_DAYS = 14
 STEP_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 PACE_ATTEMPTS = 200  # the latest ones: a pace changes
 PACE_FROM = 3  # answers of a kind; one card left open over lunch is no pace
+LONGEST_PAUSE = 30  # days missed that a row of study days still outlasts
 NUMBER_SECONDS = 12  # for a number card, until this person's own pace is known
 
 
@@ -135,8 +136,9 @@ class Day:
     own_pace: bool  # whether it is known for all of it
     next_due: datetime | None  # when something comes back once all this is done; None when nothing is under way
     forecast: list[tuple[date, int]]  # cards falling due on each of 14 days, today's with the overdue
-    streak: int  # study days in a row with an answer, up to today or yesterday
+    streak: int  # study days with an answer, in a row that a missed day pauses
     studied_today: bool
+    missed: int  # days without an answer since the latest one with, before today
 
 
 # The offer
@@ -293,12 +295,12 @@ def due_count(user: User, now: datetime) -> int:
 def today(user: User, now: datetime, only: str = "") -> Day:
     """The study day that holds `now`: what is left of it, how long it should take, and the days ahead."""
     profile, left = user.profile, plan(user, now, only)
-    pace = _pace(user)
+    pace = pace_of(user)
     line = [Place(card, left.recall.get(card.pk), pace.get(card.kind) or _stated_seconds(card)) for card in left.line]
     own_pace = all(card.kind in pace for card in left.line)
     answered = Review.objects.filter(card__user=user).answers()
     days = answered.order_by("-study_day").values_list("study_day", flat=True).distinct()
-    streak, studied_today = _streak(days, left.study_day)
+    streak, studied_today, missed = _streak(days, left.study_day)
     return Day(
         study_day=left.study_day,
         ends_at=end_of(left.study_day, profile.zone, profile.day_start),
@@ -315,6 +317,7 @@ def today(user: User, now: datetime, only: str = "") -> Day:
         forecast=[(one.day, one.cards) for one in ahead(user, left.study_day, FORECAST_DAYS)],
         streak=streak,
         studied_today=studied_today,
+        missed=missed,
     )
 
 
@@ -441,7 +444,7 @@ def _just_undone(user: User) -> int | None:
     return latest.card_id if latest and latest.names and latest.names.kind == Review.Kind.ANSWER else None
 
 
-def _pace(user: User) -> dict[str, int]:
+def pace_of(user: User) -> dict[str, int]:
     """The median seconds that this person takes, from first look to grade, by kind of card answered often enough."""
     latest = Attempt.objects.filter(card__user=user, kind=Attempt.Kind.GRADE).order_by("-pk")
     taken: dict[str, list[int]] = {}
@@ -466,7 +469,7 @@ class Ahead:
 
 def ahead(user: User, today: date, days: int) -> list[Ahead]:
     """The coming study days, today's first, as the cards under way stand."""
-    profile, pace = user.profile, _pace(user)
+    profile, pace = user.profile, pace_of(user)
     last = today + timedelta(days=days - 1)
     cards, seconds = Counter(), Counter()
     under_way = _open(user, today).exclude(state=State.NEW).order_by()
@@ -495,13 +498,13 @@ def _next_due(user: User, left: Plan, profile: Profile) -> datetime | None:
     return min(instants, default=None)
 
 
-def _streak(days: Iterable[date], today: date) -> tuple[int, bool]:
-    """How many of `days`, latest first, follow on one another up to today or yesterday, and whether today is one.
+def _streak(days: Iterable[date], today: date) -> tuple[int, bool, int]:
+    """How many of `days`, latest first, make a row up to today, whether today is one, and how many were just missed.
 
-    A day ahead of today, answered on before a flight west, waits until today has come to it.
+    A day missed pauses the row: it adds nothing and takes nothing away. More than LONGEST_PAUSE in a row end it. A day
+    ahead of today, answered on before a flight west, waits until today has come to it.
     """
     passed = [day for day in days if day <= today]
-    studied_today = today in passed
-    latest = today if studied_today else today - timedelta(days=1)
-    run = takewhile(lambda pair: pair[1] == latest - timedelta(days=pair[0]), enumerate(passed))
-    return sum(1 for _ in run), studied_today
+    row = takewhile(lambda pair: (pair[0] - pair[1]).days - 1 <= LONGEST_PAUSE, pairwise([today, *passed]))
+    missed = max((today - passed[0]).days - 1, 0) if passed else 0
+    return sum(1 for _ in row), today in passed, missed

@@ -266,15 +266,17 @@ def test_the_next_fourteen_days_count_every_card_once(deal: Callable[[int], list
     assert [count for _, count in forecast] == [1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
 
 
-def test_days_in_a_row_end_today_or_yesterday(card: Card, ada: User) -> None:
-    for day in (-6, -4, -3, -2, -1):
+def test_a_missed_day_pauses_the_row_and_a_month_ends_it(card: Card, ada: User) -> None:
+    for day in (-40, -6, -4, -3, -2, -1):  # between the first two, 33 days without an answer
         answer(card, GOOD, NOON + day * DAY)
     day = queue.today(ada, NOON)
-    assert (day.streak, day.studied_today) == (4, False)
+    assert (day.streak, day.studied_today) == (5, False)  # the day missed neither adds nor takes
     answer(card)
     day = queue.today(ada, NOON)
-    assert (day.streak, day.studied_today) == (5, True)
-    assert queue.today(ada, NOON + 2 * DAY).streak == 0
+    assert (day.streak, day.studied_today) == (6, True)
+    assert queue.today(ada, NOON + 2 * DAY).streak == 6
+    assert queue.today(ada, NOON + 31 * DAY).streak == 6  # 30 days missed
+    assert queue.today(ada, NOON + 32 * DAY).streak == 0
 
 
 def test_an_undone_day_is_no_day(card: Card, ada: User) -> None:

@@ -107,7 +107,9 @@ def test_a_day_in_a_row_is_counted_with_the_one_that_today_makes(ada: User, deal
         answer(card, Rating.GOOD, NOON + timedelta(days=at))
     assert overview(ada, NOON + timedelta(days=2)).streak_words == "3 days"
     assert overview(ada, NOON + timedelta(days=3)).streak_words == "3 days; today makes 4"
-    assert overview(ada, NOON + timedelta(days=9)).streak_words == "today makes 1"
+    assert overview(ada, NOON + timedelta(days=4)).streak_words == "3 days, paused for one day; today makes 4"
+    assert overview(ada, NOON + timedelta(days=9)).streak_words == "3 days, paused for 6 days; today makes 4"
+    assert overview(ada, NOON + timedelta(days=39)).streak_words == "today makes 1"
 
 
 def test_over_the_limit_is_said(ada: User, deal: Deal):
