@@ -355,15 +355,15 @@ def rebuild_card(card: Card, *, write: bool) -> str:
 
 
 def _locked(card: Card) -> Card:
-    """The card as it is now, held until the transaction ends."""
-    cards = Card.objects.select_for_update(of=("self",)).select_related("question", "note", "user__profile")
+    """The card as it is now, held until the transaction ends; its person's settings are read once it is held."""
+    cards = Card.objects.select_for_update(of=("self",)).select_related("question", "note", "user")
     return cards.get(pk=card.pk)
 
 
 def _locked_all(user: User, pks: Collection[int]) -> list[Card]:
     """The person's cards with these keys, held until the transaction ends, in one order for all who hold several."""
-    cards = Card.objects.select_for_update(of=("self",)).select_related("question", "note", "user__profile")
-    return list(cards.filter(user=user, pk__in=pks).order_by("pk"))
+    cards = Card.objects.select_for_update(of=("self",)).select_related("question", "note", "user")
+    return list(cards.filter(user=user, pk__in=pks).prefetch_related("user__profile").order_by("pk"))
 
 
 def _day(card: Card, now: datetime) -> date:

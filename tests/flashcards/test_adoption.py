@@ -1,0 +1,97 @@
+"""A switch of FSRS parameters: every card becomes what its log says by them, and nothing moves."""
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from accounts.models import Profile, User
+from flashcards import adoption, memory, services
+from flashcards.memory import DEFAULT_PARAMETERS
+from flashcards.models import Adoption, Card, Rating, Review
+from tests.flashcards.conftest import NOON
+
+OWN = [*DEFAULT_PARAMETERS[:2], 5.0, *DEFAULT_PARAMETERS[3:20], 0.3]
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def studied(deal: Callable[[int], list[Card]]) -> list[Card]:
+    """Three cards with a few answers each and one still new; one answer of the second was amended since."""
+    cards = deal(4)
+    for number, card in enumerate(cards[:3]):
+        for at, rating in enumerate((Rating.GOOD, Rating.AGAIN, Rating.GOOD, Rating.EASY)[:number + 2]):
+            card.refresh_from_db()
+            assert services.answer_card(card, rating, ordinal=card.next_ordinal, now=NOON + (at * 9) * DAY)
+    card = cards[1]
+    card.refresh_from_db()
+    named = card.reviews.answers()[1].pk
+    assert services.amend(card, named, Rating.HARD, ordinal=card.next_ordinal, now=NOON + 40 * DAY)
+    for card in cards:
+        card.refresh_from_db()
+    return cards
+
+
+def stands(cards: list[Card]) -> list[dict]:
+    return [Card.objects.values(*Card.DERIVED).get(pk=card.pk) for card in cards]
+
+
+def test_the_first_answer_good_leaves_the_third_parameter_as_stability(deal: Callable[[int], list[Card]]) -> None:
+    card = deal(1)[0]
+    services.answer_card(card, Rating.GOOD, ordinal=1, now=NOON)
+    assert Card.objects.get().stability == DEFAULT_PARAMETERS[2]  # FSRS-6: the first stability is w[grade - 1]
+    adoption.adopt(card.user, OWN, now=NOON)
+    assert Card.objects.get().stability == 5.0
+
+
+def test_every_card_is_what_its_log_says_and_no_due_moves(studied: list[Card]) -> None:
+    before, logged = stands(studied), list(Review.objects.values())
+    adopted = adoption.adopt(studied[0].user, OWN, now=NOON + 50 * DAY)
+    after = stands(studied)
+    assert (adopted.parameters, adopted.fit) == (OWN, None)
+    assert Profile.objects.get().fsrs_parameters == OWN
+    assert list(Review.objects.values()) == logged
+    assert all(services.rebuild_card(card, write=False) == "" for card in Card.objects.all())
+    for card, was, now in zip(studied, before, after, strict=True):
+        assert now["stability"] == memory.replay(card.reviews.order_by("ordinal"), tuple(OWN))[0].stability
+        assert {name for name in was if was[name] != now[name]} <= {"stability", "difficulty"}
+    moved = [was["stability"] != now["stability"] for was, now in zip(before, after, strict=True)]
+    assert moved == [True, True, True, False]
+
+
+def test_back_to_the_defaults_is_as_it_was(studied: list[Card]) -> None:
+    user, before = studied[0].user, stands(studied)
+    adoption.adopt(user, OWN, now=NOON)
+    adoption.adopt(user, [], now=NOON)
+    assert stands(studied) == before
+    assert [row.parameters for row in Adoption.objects.order_by("pk")] == [OWN, []]
+
+
+def test_a_second_click_changes_nothing(studied: list[Card]) -> None:
+    user = studied[0].user
+    assert adoption.adopt(user, OWN, now=NOON) is not None
+    assert adoption.adopt(user, OWN, now=NOON) is None
+    assert Adoption.objects.count() == 1
+
+
+def test_other_peoples_cards_stay(studied: list[Card], eve: User) -> None:
+    before = stands(studied)
+    adoption.adopt(eve, OWN, now=NOON)
+    assert stands(studied) == before
+
+
+def test_an_answer_given_while_logs_are_replayed_counts(
+    studied: list[Card], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card, replayed = studied[2], adoption._replayed
+    answered = []
+
+    def slow(*given: object) -> list:
+        found = list(replayed(*given))
+        if not answered:
+            answered.append(services.answer_card(card, Rating.HARD, ordinal=card.next_ordinal, now=NOON + 60 * DAY))
+        return found
+
+    monkeypatch.setattr(adoption, "_replayed", slow)
+    adoption.adopt(card.user, OWN, now=NOON)
+    assert answered == [True]
+    assert all(services.rebuild_card(card, write=False) == "" for card in Card.objects.all())
