@@ -4,6 +4,7 @@ import pytest
 from questions import loading
 from questions.content import QuestionFile
 from questions.figures import Ran
+from questions.grading import judge_number
 from questions.runs import draw, play
 from questions.services import run_lab
 
@@ -97,6 +98,16 @@ def test_three_drafts_bring_the_mask_out_from_under_the_forward():
     assert ran["small"].result.period_ms == pytest.approx(64 * 0.04 + 0.8)
     for batch, forward_ms in ((64, ran["free"].inputs["forward_ms"]), (256, ran["many"].inputs["forward_ms"])):
         assert round((15.01e9 + batch * 1_024 * 131_072) / 2.68e9, 1) == forward_ms  # weights and KV, read at 2.68 TB/s
+
+
+def test_neither_a_loop_that_waits_nor_the_chain_alone_passes_for_the_step_with_drafts():
+    # By hand: waiting, 0.3 + max(8.8, 10.24 + 0.2) + 0.3 + 0.3 = 11.34 ms; the chain is 0.3 + 10.24 + 0.2 = 10.74 ms.
+    stalls = runs_of("mask-overlap")["stalls"].result
+    assert (stalls.sync_period_ms, stalls.chain_ms) == pytest.approx((11.34, 10.74))
+    check = question("mask-overlap").check
+    taken = [judge_number(typed, stalls.period_ms, check["unit"], check["tolerance"], stalls.slips).within
+             for typed in ("11", "11.34", "10.74")]
+    assert taken == [True, False, False]
 
 
 def test_drafts_lose_where_six_rows_of_products_outweigh_the_reads():
