@@ -1,6 +1,7 @@
 """Making an account, and what a person sets about the drill."""
 import re
 from datetime import timedelta
+from typing import Any
 
 from allauth.account.forms import SignupForm as AllauthSignupForm
 from allauth.core import context
@@ -54,6 +55,15 @@ class SignupForm(AllauthSignupForm):
         if settings.DRILL_SIGNUP == "invite" and email != (invited := access.invited_email(context.request)):
             raise forms.ValidationError(f"The invitation is for {invited} and makes an account for that address alone.")
         return email
+
+
+ON_OFF = [("on", "on"), ("off", "off")]
+WEEKDAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
+TAKES = [("2", "normal"), ("1", "half"), ("0", "free")]
+
+
+def is_on(choice: str) -> bool:
+    return choice == "on"
 
 
 class ProfileForm(forms.ModelForm):
@@ -118,6 +128,72 @@ class ProfileForm(forms.ModelForm):
         help_text="Waits after you grade one Again, such as “10m”. Empty: none.",
         required=False,
     )
+    maximum_interval = forms.IntegerField(
+        label="Longest interval",
+        help_text="In days. Nothing is put off for longer.",
+        min_value=1,
+        max_value=36_500,
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        error_messages=always("A whole number of days from 1 to 36,500."),
+    )
+    interview_day = forms.DateField(
+        label="Interview on",
+        help_text="Nothing is put off past it. Empty: none.",
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        error_messages=always("A date such as 2027-03-12, or nothing."),
+    )
+    backlog_order = forms.ChoiceField(
+        label="When more is due than fits",
+        help_text="Which comes first.",
+        choices=[("recall", "lowest recall"), ("overdue", "most overdue"), ("day", "longest due")],
+        widget=forms.RadioSelect,
+        error_messages=always("One of the three."),
+    )
+    new_place = forms.ChoiceField(
+        label="New cards come",
+        choices=[("among", "among the reviews"), ("before", "first"), ("after", "last")],
+        widget=forms.RadioSelect,
+        error_messages=always("One of the three."),
+    )
+    fuzz = forms.TypedChoiceField(
+        label="Fuzz",
+        help_text="Moves a due day a little, towards a quieter one.",
+        choices=ON_OFF,
+        coerce=is_on,
+        widget=forms.RadioSelect,
+        error_messages=always("On or off."),
+    )
+    leech_lapses = forms.IntegerField(
+        label="Lapses that make a leech",
+        help_text="It is flagged then; nothing is suspended by itself.",
+        min_value=2,
+        max_value=99,
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        error_messages=always("A whole number from 2 to 99."),
+    )
+    single_keys = forms.TypedChoiceField(
+        label="Single-key shortcuts",
+        help_text="Ctrl Enter and Tab always work.",
+        choices=ON_OFF,
+        coerce=is_on,
+        widget=forms.RadioSelect,
+        error_messages=always("On or off."),
+    )
+    daily_mail = forms.TypedChoiceField(
+        label="A mail a day",
+        help_text="On days when something is due. Each one can be stopped from the mail itself.",
+        choices=ON_OFF,
+        coerce=is_on,
+        widget=forms.RadioSelect,
+        error_messages=always("On or off."),
+    )
+    mail_at = forms.TimeField(
+        label="The mail goes at",
+        widget=forms.TimeInput(format="%H:%M"),
+        input_formats=["%H:%M", "%H.%M", "%H"],
+        error_messages=always("A time from 00:00 to 23:59, such as 08:00."),
+    )
     theme = forms.ChoiceField(
         label="Theme",
         choices=Profile.Theme,
@@ -128,8 +204,9 @@ class ProfileForm(forms.ModelForm):
     class Meta:
         model = Profile
         fields = (
-            "desired_retention", "new_questions_per_day", "new_numbers_per_day", "reviews_per_day", "question_steps",
-            "number_steps", "relearning_steps", "day_start", "zone", "theme",
+            "desired_retention", "new_questions_per_day", "new_numbers_per_day", "reviews_per_day", "maximum_interval",
+            "question_steps", "number_steps", "relearning_steps", "day_start", "zone", "interview_day", "backlog_order",
+            "new_place", "fuzz", "leech_lapses", "single_keys", "theme", "daily_mail", "mail_at",
         )  # fmt: skip
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -138,6 +215,20 @@ class ProfileForm(forms.ModelForm):
         names = zones()
         names += [self.instance.zone] if self.instance.zone not in names else []
         self.fields["zone"].choices = [(name, name.replace("_", " ")) for name in names]
+        for at, day in enumerate(WEEKDAYS):
+            self.fields[f"easy_{at}"] = forms.ChoiceField(
+                label=day, choices=TAKES, error_messages=always("Each day takes one of normal, half and free."))
+            self.initial[f"easy_{at}"] = self.instance.easy_days[at]
+        for name in ("fuzz", "single_keys", "daily_mail"):
+            self.initial[name] = "on" if self.initial[name] else "off"
+        if not settings.HAS_MAIL:  # a switch that sends nothing is none
+            del self.fields["daily_mail"], self.fields["mail_at"]
+
+    def clean(self) -> dict[str, Any]:
+        taken = [self.cleaned_data.get(f"easy_{at}") for at in range(len(WEEKDAYS))]
+        if all(taken):
+            self.instance.easy_days = "".join(taken)
+        return super().clean()
 
     def clean_question_steps(self) -> str:
         return read_steps(self.cleaned_data["question_steps"])

@@ -241,9 +241,9 @@ def plan(user: User, now: datetime, only: str = "", named: bool = True) -> Plan:
     done, siblings, steps = begun.done, begun.siblings, begun.steps
 
     numbers, new_waiting, numbers_held = _introduced(
-        _new_numbers(user, day), profile.new_numbers_per_day - done["new numbers"], siblings)
+        new_numbers(user, day), profile.new_numbers_per_day - done["new numbers"], siblings)
     questions, _, questions_held = _introduced(
-        _new_questions(user, day), profile.new_questions_per_day - done["new questions"], siblings)
+        new_questions(user, day), profile.new_questions_per_day - done["new questions"], siblings)
     new_today = spread.interleave(
         numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
 
@@ -374,13 +374,13 @@ def _open(user: User, day: date) -> QuerySet[Card]:
     return Card.objects.filter(user=user, suspended=False).exclude(buried_until__gt=day)
 
 
-def _new_questions(user: User, day: date) -> QuerySet[Card]:
+def new_questions(user: User, day: date) -> QuerySet[Card]:
     """The questions not begun that the bank still offers, those asked for first, else in its order."""
     offered = _open(user, day).filter(state=State.NEW, question__draft=False, question__retired=False)
     return offered.order_by("-asked", "question__topic__position", "question__position", "pk")
 
 
-def _new_numbers(user: User, day: date) -> QuerySet[Card]:
+def new_numbers(user: User, day: date) -> QuerySet[Card]:
     """The sides of number cards not begun that are still offered: the person's own before the bank's, the forward ones
     first, else in the bank's order."""
     offered = _open(user, day).filter(state=State.NEW, note__draft=False, note__retired=False)

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from accounts.models import User
+from accounts.models import Profile, User
 from flashcards import memory, queue
 from flashcards.memory import Due
 from flashcards.models import Attempt, Card, Direction, Draft, Memo, Rating, Review, State
@@ -250,15 +250,29 @@ def remove(card: Card, review_pk: int, *, ordinal: int, now: datetime) -> bool:
 
 
 @transaction.atomic
-def move_due(user: User, days: Mapping[int, date], *, now: datetime) -> UUID | None:
+def move_due(user: User, days: Mapping[int, date], *, now: datetime) -> int:
     """Give cards in review new due days, {card pk: study day}, in one act that one undo takes back; a day before today
-    becomes today. None, and nothing is written, when no card's due changes."""
-    batch, moved = uuid4(), False
+    becomes today. How many moved: a card whose due stays gets no row."""
+    batch, moved = uuid4(), 0
     for card in _locked_all(user, days):
         if card.state == State.REVIEW and (day := max(days[card.pk], _day(card, now))) != card.due_day:
             _move(card, Review.Kind.SET_DUE, now, Due(day=day), batch)
-            moved = True
-    return batch if moved else None
+            moved += 1
+    return moved
+
+
+def reschedule(user: User, now: datetime) -> int:
+    """Give every card in review that is not due yet the due day that the person's settings give now, counted from its
+    last answer, tomorrow at the earliest; how many moved. One undo takes all of it back."""
+    profile = Profile.objects.get(user=user)
+    today = study_day(now, profile.zone, profile.day_start)
+    earliest = today + memory.DAY
+    days = {}
+    for card in Card.objects.filter(user=user, state=State.REVIEW, due_day__gt=today, suspended=False):
+        placing = queue.placing(card, card.next_ordinal, card.last_day, profile)
+        wait = min(memory.interval(card.stability, queue.rules(profile, card)), placing.most)
+        days[card.pk] = max(card.last_day + memory.DAY * wait, earliest)
+    return move_due(user, days, now=now)
 
 
 def save_memo(user: User, question: Question, text: str, now: datetime) -> None:

@@ -1,7 +1,7 @@
 """Today, Review, Questions, quizzes, Numbers and Settings: what is seen by its page, what is done by its verb."""
 from django.urls import path
 
-from flashcards import lab_views, question_views, quiz_views, reminder_views, views
+from flashcards import lab_views, question_views, quiz_views, reminder_views, setting_views, views
 
 app_name = "flashcards"
 urlpatterns = [
@@ -22,7 +22,9 @@ urlpatterns = [
     path("questions/<slug:slug>/", question_views.question_page, name="question"),
     path("questions/<slug:slug>/note/", question_views.note, name="note"),
     path("numbers/", views.numbers_page, name="numbers"),
-    path("settings/", views.settings_page, name="settings"),
+    path("settings/", setting_views.settings_page, name="settings"),
+    path("settings/effect/", setting_views.effect, name="effect"),
+    path("settings/defaults/", setting_views.default_settings, name="default_settings"),
     path("calendar/renew/", reminder_views.renew_calendar, name="renew_calendar"),
     path("calendar/remove/", reminder_views.remove_calendar, name="remove_calendar"),
     path("calendar/<slug:key>.ics", reminder_views.calendar, name="calendar"),

@@ -1,4 +1,4 @@
-"""The learner's pages: Today, Review, Numbers and Settings."""
+"""The learner's pages: Today, Review and Numbers."""
 import re
 
 from django.contrib import messages
@@ -6,12 +6,10 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from accounts.forms import ProfileForm
-from accounts.models import CalendarKey, Profile
 from drillapp.htmx import render_page, wants_fragment
-from flashcards import access, queue, reminders, services
+from flashcards import access, queue, services
 from flashcards.desk import Desk, Sitting
 from flashcards.models import Card, Rating, Review
 from flashcards.number_desk import NumberDesk
@@ -20,7 +18,6 @@ from flashcards.overview import Overview, action_words, recorded_words
 from flashcards.question_desk import QuestionDesk
 from flashcards.question_page import QuestionPage
 from flashcards.quizzes import open_quizzes
-from flashcards.setting_rows import changed_labels, setting_groups
 
 MOST_PUT_OFF, MOST_TICKS = 200, 50
 POINT = re.compile(r"[A-Za-z0-9_-]{1,40}")  # a rubric point's id
@@ -158,21 +155,6 @@ def numbers_page(request: HttpRequest) -> HttpResponse:
     """Every number card by topic, to turn over and look at; the side and the filters are in the address."""
     services.ensure_cards(request.user)
     return render(request, "flashcards/numbers.html", {"list": NumberList(request.user, timezone.now(), request.GET)})
-
-
-@require_http_methods(["GET", "POST"])
-@login_required
-def settings_page(request: HttpRequest) -> HttpResponse:
-    """What the person has set; saving says what changed, a fault keeps what was typed."""
-    form = ProfileForm(request.POST or None, instance=Profile.objects.get(user=request.user))
-    if request.method == "POST" and form.is_valid():
-        form.save()
-        changed = ", ".join(changed_labels(form))
-        messages.success(request, f"Saved: {changed}." if changed else "Nothing was changed.")
-        return redirect("flashcards:settings")
-    key = CalendarKey.objects.filter(user=request.user).first()
-    context = {"form": form, "groups": setting_groups(form), "calendar": key and reminders.calendar_address(key)}
-    return render(request, "flashcards/settings.html", context)
 
 
 def turn(request: HttpRequest, card: Card | None, sitting: Sitting) -> HttpResponse:
