@@ -47,7 +47,9 @@ class SumOrderForm(forms.Form):
         help_text="added in this order",
     )
     number_format = forms.ChoiceField(label="summed in", choices=[("bf16", "bf16"), ("fp32", "fp32")], initial="bf16")
-    rival = forms.FloatField(label="B's logit", min_value=-LARGEST, max_value=LARGEST, initial=257)
+    rival = forms.FloatField(
+        label="B's logit", min_value=-LARGEST, max_value=LARGEST, initial=257, help_text="held in fp32",
+    )
     flip_fraction = forms.FloatField(
         label="flips a token", min_value=0, max_value=0.01, initial=0.001, help_text="the chance that a near-tie turns",
     )

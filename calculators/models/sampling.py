@@ -99,7 +99,8 @@ class Step:
 class Sampling:
     """Both orders stage by stage, the three known ones, and how often each token was drawn from the left one.
 
-    `drawn_order` names the tokens by adjusted logit, the largest first. `raw_logprobs` are those reported by default.
+    `drawn_order` names the tokens by adjusted logit, the largest first. `raw_logprobs` are those reported by default
+    where no grammar is at work: its mask is in the logits before they are read, an allowed list or a bias is not.
     """
 
     steps: tuple[Step, ...]
