@@ -218,7 +218,8 @@ def course(
             memory = Memory(answers=memory.answers)
             yield row, memory, Due()
         elif row.kind in ("amend", "remove"):
-            memory = replace(memory, state=row.state, step=row.step)
+            if memory.stability is not None:  # else all that came before was removed, and it is new again
+                memory = replace(memory, state=row.state, step=row.step)
             as_it_was = True
             yield row, memory, due
         elif row.kind == "set_due":
