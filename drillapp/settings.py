@@ -140,6 +140,9 @@ DRILL_PUBLIC_LABS = flag("DRILL_PUBLIC_LABS", True)
 DRILL_BACKUPS = flag("DRILL_BACKUPS", True)
 DRILL_OWNER = "owner@localhost"
 
+# What an export of everything of a person is made of; each app writes and reads its own part, in this order.
+DRILL_EXPORTS = ["accounts.export", "questions.export", "flashcards.export"]
+
 # What does the work that a page leaves to a process of its own, by its kind: of (work, tell), it gives the result.
 WORKS = {"fit": "progress.fitting.fit_log", "what_if": "progress.what_if.what_if"}
 

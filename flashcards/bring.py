@@ -1,0 +1,311 @@
+"""An export of the learner's side brought into an account: what is not here is added, what is here stays."""
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import models
+
+from accounts.models import User
+from accounts.rows import BadExport, Taken, fields_of, rows_in
+from flashcards import memory, queue
+from flashcards.models import (
+    Adoption,
+    Attempt,
+    Card,
+    Direction,
+    Draft,
+    Memo,
+    Prediction,
+    Quiz,
+    QuizAnswer,
+    QuizLook,
+    Review,
+    Work,
+)
+from flashcards.written import (
+    ADOPTION,
+    ATTEMPT,
+    BATCH,
+    DRAFT,
+    LOOK,
+    PREDICTION,
+    QUIZ,
+    QUIZ_ANSWER,
+    REVIEW,
+    SEED_STEP,
+    WORK,
+    key_of_card,
+)
+from questions.export import key_of
+from questions.models import Note, Question
+
+SIDE = re.compile(r"forward|reverse|c[1-9]\d{0,2}")
+UNPLAYABLE = (ArithmeticError, AssertionError, AttributeError, KeyError, TypeError, ValueError)
+Log = dict[int, Review]  # a card's log by ordinal
+
+
+def put(user: User, part: Mapping[str, Any], now: datetime, taken: Taken) -> None:
+    """Add what is not here; a card whose log went another way here stays as it is, and that is said.
+
+    Raises BadExport when the file contradicts itself.
+    """
+    cards = cards_for(user, rows_in(part, "cards"), taken)
+    reviews = [(card_of(row, cards), fields_of(Review, REVIEW, row), row) for row in rows_in(part, "reviews")]
+    logs = logs_of(user)
+    cards, reviews = without_others(cards, reviews, logs, taken)
+    attempts = put_attempts(user, rows_in(part, "attempts"), cards, taken)
+    changed = put_reviews(reviews, logs, attempts, taken)
+    replay_cards(user, [card for card in cards if card and card.pk in changed], logs)
+    put_drafts(rows_in(part, "drafts"), cards, taken)
+    put_memos(user, rows_in(part, "memos"), taken)
+    put_new(Prediction, PREDICTION, rows_in(part, "predictions"), user, ("lab", "state", "step", "field"), taken)
+    put_quizzes(user, rows_in(part, "quizzes"), taken)
+    put_new(Work, WORK, rows_in(part, "works"), user, ("kind", "asked_at"), taken)
+    fits = {work.asked_at.isoformat(): work for work in Work.objects.filter(user=user, kind=Work.Kind.FIT)}
+    put_new(Adoption, ADOPTION, rows_in(part, "adoptions"), user, ("at",), taken,
+            more=lambda row: {"fit": fits.get(str(row.get("fit")))})
+
+
+def cards_for(user: User, keys: list[Any], taken: Taken) -> list[Card | None]:
+    """The person's card for each of the file's, made where there is none; None for what this bank does not ask."""
+    questions = {question.slug: question for question in Question.objects.all()}
+    numbers = {note.slug: note for note in Note.objects.filter(owner=None)}
+    own = {key_of(note): note for note in Note.objects.filter(owner=user)}
+    asked: dict[str, dict[str, models.Model]] = {"question": questions, "number": numbers, "own": own}
+    here = {key_of_card(card): card for card in Card.objects.filter(user=user).select_related("question", "note")}
+    found: list[Card | None] = []
+    making = []
+    for key in keys:
+        kind, name, side = checked_key(key)
+        card = here.get((kind, name, side))
+        if card is None and (item := asked[kind].get(name)) is not None:
+            card = Card(user=user, direction=side, **{"question" if kind == "question" else "note": item})
+            here[kind, name, side] = card
+            making.append(card)
+        found.append(card)
+    Card.objects.bulk_create(making, batch_size=BATCH)
+    if unknown := found.count(None):
+        taken.left_out.append(f"{cards_words(unknown)} whose question or number this bank does not have.")
+    return found
+
+
+def checked_key(key: Any) -> tuple[str, str, str]:
+    """What a card of the file asks. Raises BadExport when it is nothing that a card could ask."""
+    if not isinstance(key, list) or len(key) != 3 or not all(isinstance(one, str) for one in key):
+        raise BadExport("A card is not written as what it asks.")
+    kind, name, side = key
+    sides = SIDE.fullmatch(side) if kind in ("number", "own") else kind == "question" and side == Direction.FORWARD
+    if not sides:
+        raise BadExport(f"There is no card such as {' '.join(key)[:80]}.")
+    return kind, name, side
+
+
+def cards_words(count: int) -> str:
+    return f"{count} card{'' if count == 1 else 's'}"
+
+
+def card_of(row: Any, cards: list[Card | None]) -> Card | None:
+    """The card that a row of the file belongs to. Raises BadExport when the file has no such card."""
+    at = row.get("card") if isinstance(row, Mapping) else None
+    if type(at) is not int or not 0 <= at < len(cards):
+        raise BadExport("A row belongs to no card of the file.")
+    return cards[at]
+
+
+def logs_of(user: User) -> dict[int, Log]:
+    """The logs that are here, by card."""
+    logs: dict[int, Log] = {}
+    for review in Review.objects.filter(card__user=user):
+        logs.setdefault(review.card_id, {})[review.ordinal] = review
+    return logs
+
+
+Rows = list[tuple[Card | None, dict[str, Any], Mapping[str, Any]]]
+
+
+def without_others(
+    cards: list[Card | None], reviews: Rows, logs: Mapping[int, Log], taken: Taken
+) -> tuple[list[Card | None], Rows]:
+    """The same without the cards whose log here and log in the file part somewhere."""
+    parted = set()
+    for card, fields, _ in reviews:
+        here = logs.get(card.pk, {}).get(fields.get("ordinal")) if card else None
+        if here and any(getattr(here, name) != fields.get(name) for name in ("kind", "at", "rating")):
+            parted.add(card.pk)
+    if parted:
+        taken.left_out.append(f"{cards_words(len(parted))} that went another way here: what is here stays.")
+    kept = [None if card and card.pk in parted else card for card in cards]
+    return kept, [(card, fields, row) for card, fields, row in reviews if card and card.pk not in parted]
+
+
+Tries = dict[tuple[int, int, str, int], Attempt]  # by card, ordinal, kind and take
+
+
+def put_attempts(user: User, rows: list[Any], cards: list[Card | None], taken: Taken) -> Tries:
+    """Add the attempts that are not here; what comes back are all of the person's."""
+    here: Tries = {
+        (one.card_id, one.ordinal, one.kind, one.take): one for one in Attempt.objects.filter(card__user=user)}
+    adding = []
+    for row in rows:
+        if (card := card_of(row, cards)) is None:
+            continue
+        fields = {"take": 0} | fields_of(Attempt, ATTEMPT, row)
+        key = (card.pk, fields.get("ordinal"), fields.get("kind"), fields["take"])
+        if key in here:
+            taken.count("attempts", known=1)
+            continue
+        answers = row.get("answers")
+        if type(answers) is not int or not 0 <= answers < SEED_STEP:
+            raise BadExport(f"An attempt on {card} does not say how many answers came before it.")
+        here[key] = Attempt(card=card, seed=card.pk * SEED_STEP + answers, **fields)
+        adding.append(here[key])
+    Attempt.objects.bulk_create(adding, batch_size=BATCH)
+    taken.count("attempts", new=len(adding))
+    return here
+
+
+def put_reviews(rows: Rows, logs: dict[int, Log], attempts: Tries, taken: Taken) -> set[int]:
+    """Append to each log what it lacks, in the order in which it was done; the keys of the cards that grew."""
+    batches: dict[UUID, UUID] = {}
+    writing: list[Review] = []
+    unwritten: set[tuple[int, int]] = set()
+    grown: set[int] = set()
+
+    def write() -> None:
+        Review.objects.bulk_create(writing, batch_size=BATCH)
+        writing.clear()
+        unwritten.clear()
+
+    for card, fields, row in rows:
+        log, ordinal, named = logs.setdefault(card.pk, {}), fields.get("ordinal"), row.get("names")
+        if ordinal in log:
+            taken.count("log rows", known=1)
+            continue
+        if ordinal != len(log) + 1:
+            raise BadExport(f"The log of {card} has a gap before its row {ordinal}.")
+        if named is not None and (type(named) is not int or named not in log):
+            raise BadExport(f"A row in the log of {card} names one that is not before it.")
+        if (card.pk, named) in unwritten:  # a row can only name one that has its key
+            write()
+        if fields.get("batch"):
+            fields["batch"] = batches.setdefault(fields["batch"], uuid4())
+        tried = row.get("attempt")
+        review = Review(
+            card=card, names=log[named] if named is not None else None,
+            attempt=attempts.get((card.pk, *map(plain, tried))) if isinstance(tried, list) else None, **fields)
+        check_review(review)
+        log[ordinal] = review
+        writing.append(review)
+        unwritten.add((card.pk, ordinal))
+        grown.add(card.pk)
+        taken.count("log rows", new=1)
+    write()
+    return grown
+
+
+def plain(one: Any) -> Any:
+    """A part of a key, as it can be looked up."""
+    return one if isinstance(one, str | int) else None
+
+
+def check_review(review: Review) -> None:
+    """Refuse a row that a log can't hold. Raises BadExport."""
+    kind = review.kind
+    known = review.stability and review.stability > 0 and review.difficulty and 1 <= review.difficulty <= 10
+    if (
+        (kind in ("answer", "amend") and review.rating is None)
+        or (kind in ("amend", "remove", "undo") and review.names is None)
+        or (kind == "import" and review.rating is None and not (known and review.fed_at))
+        or (review.at is None or review.study_day is None or not review.state)
+    ):
+        raise BadExport(f"Row {review.ordinal} in the log of {review.card} does not hold what such a row says.")
+
+
+def replay_cards(user: User, cards: list[Card], logs: Mapping[int, Log]) -> None:
+    """Let these cards become what their logs say. Raises BadExport when one can't be played."""
+    parameters = queue.parameters(user.profile)
+    for card in cards:
+        rows = [logs[card.pk][ordinal] for ordinal in sorted(logs[card.pk])]
+        try:
+            remembered, due = memory.replay(rows, parameters)
+        except UNPLAYABLE:
+            raise BadExport(f"The log of {card} can’t be played.") from None
+        card.take(remembered, due, log_length=len(rows))
+        card.suspended, card.buried_until = memory.is_suspended(rows), memory.buried_until(rows)
+    Card.objects.bulk_update(cards, Card.DERIVED, batch_size=100)
+
+
+def put_drafts(rows: list[Any], cards: list[Card | None], taken: Taken) -> None:
+    """What was being typed, on cards where nothing is."""
+    asked = [(card_of(row, cards), row) for row in rows]
+    here = set(Draft.objects.filter(card__in=[card.pk for card, _ in asked if card]).values_list("card", flat=True))
+    adding = [
+        Draft(card=card, **fields_of(Draft, DRAFT, row)) for card, row in asked if card and card.pk not in here]
+    Draft.objects.bulk_create(adding, batch_size=BATCH)
+    taken.count("drafts", new=len(adding), known=len(here))
+
+
+def put_memos(user: User, rows: list[Any], taken: Taken) -> None:
+    """What was noted down about questions; of two notes the later stays."""
+    questions = {question.slug: question for question in Question.objects.all()}
+    here = {memo.question_id: memo for memo in Memo.objects.filter(user=user)}
+    for row in rows:
+        fields = fields_of(Memo, ("text", "changed_at"), row)
+        question = questions.get(str(row.get("question")))
+        if question is None:
+            continue
+        memo = here.get(question.pk)
+        if not fields.keys() >= {"text", "changed_at"}:
+            raise BadExport("A note does not say what it says, or when.")
+        if memo and memo.changed_at >= fields["changed_at"]:
+            taken.count("notes", known=1)
+            continue
+        Memo.objects.update_or_create(user=user, question=question, defaults=fields)
+        taken.count("notes", new=1)
+
+
+def put_quizzes(user: User, rows: list[Any], taken: Taken) -> None:
+    """The quizzes that are not here, whole; one with a question that this bank does not have is left out."""
+    questions = {question.slug: question for question in Question.objects.all()}
+    here = set(Quiz.objects.filter(user=user).values_list("seed", flat=True))
+    lost = 0
+    for row in rows:
+        fields = fields_of(Quiz, QUIZ, row)
+        if fields.get("seed") in here:
+            taken.count("quizzes", known=1)
+            continue
+        asked = [str(slug) for slug in rows_in(row, "questions")]
+        answers = [(fields_of(QuizAnswer, QUIZ_ANSWER, one), str(one.get("question")))
+                   for one in rows_in(row, "answers")]
+        if not {*asked, *(slug for _, slug in answers)} <= questions.keys():
+            lost += 1
+            continue
+        here.add(fields.get("seed"))
+        quiz = Quiz.objects.create(user=user, questions=[questions[slug].pk for slug in asked], **fields)
+        looks = [QuizLook(quiz=quiz, **fields_of(QuizLook, LOOK, look)) for look in rows_in(row, "looks")]
+        QuizLook.objects.bulk_create(looks)
+        QuizAnswer.objects.bulk_create(
+            QuizAnswer(quiz=quiz, question=questions[slug], **fields) for fields, slug in answers)
+        taken.count("quizzes", new=1)
+    if lost:
+        taken.left_out.append(f"{lost} quiz{'' if lost == 1 else 'zes'} with questions that this bank does not have.")
+
+
+def put_new(
+    model: type[models.Model], names: tuple[str, ...], rows: list[Any], user: User, known_by: tuple[str, ...],
+    taken: Taken, more: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda row: {},
+) -> None:
+    """The rows of a table that are not here, which they are known by these fields to be."""
+    here = set(model.objects.filter(user=user).values_list(*known_by))
+    adding = []
+    for row in rows:
+        fields = fields_of(model, names, row)
+        key = tuple(fields.get(name) for name in known_by)
+        if key not in here:
+            here.add(key)
+            adding.append(model(user=user, **fields, **more(row)))
+    model.objects.bulk_create(adding, batch_size=BATCH)
+    what = str(model._meta.verbose_name_plural)
+    taken.count(what, new=len(adding), known=len(rows) - len(adding))
