@@ -1,4 +1,5 @@
 """Which cards and quizzes a person may open: their own, and what they know of a question that was withdrawn."""
+from django.db.models import Q
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
@@ -18,6 +19,16 @@ def question_card_for(user: User, slug: str) -> Card:
     card = get_object_or_404(cards, user=user, question__slug=slug)
     if (card.question.draft or card.question.retired) and card.state == State.NEW:
         raise Http404(f"no question {slug!r} is open")
+    return card
+
+
+def number_card_for(user: User, slug: str) -> Card:
+    """This person's card of a number card's first side: one that is drilled, or that they began before it was
+    withdrawn; else 404."""
+    cards = Card.objects.select_related("note__topic", "user__profile").filter(user=user, note__slug=slug)
+    drilled = Q(note__draft=False, note__retired=False) | ~Q(state=State.NEW)
+    if (card := cards.filter(drilled).order_by("direction").first()) is None:
+        raise Http404(f"no number card {slug!r} is open")
     return card
 
 

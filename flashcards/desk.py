@@ -9,8 +9,11 @@ from django.urls import reverse
 
 from accounts.models import User
 from flashcards import queue, services
-from flashcards.models import Attempt, Card, Draft, Rating, Review
+from flashcards.card_history import CardHistory
+from flashcards.forms import DueForm
+from flashcards.models import Attempt, Card, Draft, Rating, Review, State
 from flashcards.overview import action_words, next_words
+from flashcards.why import why
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Sitting:
     """What a person sits down to: the cards put off so far, in that order, and what alone comes."""
 
     later: tuple[int, ...] = ()
-    only: str = ""  # "numbers", "this" (one question, on its own page) or "" (all of the day)
+    only: str = ""  # "numbers", "this" (one question or number card, on its own page) or "" (all of the day)
 
     def without(self, card: Card) -> "Sitting":
         """The sitting once this card is put off too, it last."""
@@ -36,6 +39,7 @@ class Desk:
 
     page, fragment = "flashcards/review.html", "flashcards/_turn.html"  # shown whole, and to htmx
     can_be_posed = True
+    alone = False  # on the card's own page
 
     def __init__(self, user: User, card: Card | None, now: datetime, sitting: Sitting) -> None:
         self.user, self.card, self.now, self.sitting = user, card, now, sitting
@@ -70,6 +74,11 @@ class Desk:
     @property
     def last_words(self) -> str:
         return action_words(self.last)
+
+    @property
+    def undoable(self) -> Review | None:
+        """The action that a message's Undo takes back."""
+        return self.last
 
     @property
     def put_off_address(self) -> str:
@@ -108,8 +117,8 @@ class Desk:
     @property
     def seen(self) -> str:
         """How often this card was answered, and when last: "seen twice, last 8 days ago"."""
-        if not self.card.answers:
-            return "new"
+        if not self.card.last_day:
+            return "begun anew" if self.card.answers else "new"
         often = {1: "once", 2: "twice"}.get(self.card.answers, f"{self.card.answers} times")
         days = (self.study_day - self.card.last_day).days
         return f"seen {often}, last {'today' if days < 1 else 'yesterday' if days == 1 else f'{days} days ago'}"
@@ -128,18 +137,45 @@ class Desk:
         """The grade that Space takes."""
         return self.suggestion[0]
 
+    @cached_property
+    def offers(self) -> dict[Rating, queue.Offer]:
+        """What each button will do."""
+        return queue.offer(self.card, self.ordinal, self.now, self.user.profile)
+
     @property
     def grades(self) -> list[dict[str, Any]]:
-        """The four buttons: rating, its interval, whether it is the suggested one, whether Space takes it."""
-        offers = queue.offer(self.card, self.ordinal, self.now, self.user.profile)
-        return [{"rating": rating, "interval": offers[rating].label, "suggested": rating == self.suggestion[0],
-                 "space": rating == self.space_takes} for rating in Rating]
+        """The four buttons: rating, its interval and due day, whether it is the suggested one, whether Space takes it.
+        """
+        return [{"rating": rating, "interval": offer.label, "due_day": offer.due_day,
+                 "suggested": rating == self.suggestion[0], "space": rating == self.space_takes}
+                for rating, offer in self.offers.items()]
+
+    @property
+    def why(self) -> str:
+        """Why the intervals are as they are, when it matters; else empty."""
+        card, profile = self.card, self.user.profile
+        overdue = (self.study_day - card.due_day).days if card.state == State.REVIEW else 0
+        placed = {int(rating): offer.placed for rating, offer in self.offers.items() if offer.placed}
+        by = queue.placing(card, self.ordinal, self.study_day, profile)
+        return why(placed, by, chosen=self.space_takes, interview=profile.interview_day, overdue=overdue)
+
+    # Its place in the drill
+
+    @cached_property
+    def due_form(self) -> DueForm:
+        """The day on which the card is to come back, as it was typed."""
+        return DueForm(self.study_day)
+
+    @cached_property
+    def past(self) -> CardHistory:
+        """How it stands, and all that was done with it."""
+        return CardHistory(self.card, self.now)
 
 
 def address(card: Card | None = None, sitting: Sitting = Sitting()) -> str:
-    """The review's address: of the next card, or of this one at its present place in its log; or a question's own."""
+    """The review's address: of the next card, or of this one at its present place in its log; or the card's own."""
     if card and sitting.only == "this":
-        return reverse("flashcards:question", args=[card.question.slug])
+        return reverse("flashcards:number" if card.note_id else "flashcards:question", args=[card.item.slug])
     query = {"card": card.pk, "ordinal": card.next_ordinal} if card else {}
     query |= sitting.fields
     return reverse("flashcards:review") + (f"?{urlencode(query, safe=',')}" if query else "")

@@ -1,11 +1,13 @@
 """What a reader commits before the staff answer is shown: a number, a map or an outline, and how sure they are."""
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 from django import forms
 from django.core.validators import MaxValueValidator
 
 from calculators.models.base import Refusal
+from flashcards.due_day import read_day
 from questions.grading import Judgement, UnreadEntries
 from questions.models import Note
 from questions.services import Posed, judge, judge_note
@@ -100,6 +102,27 @@ class EstimateForm(forms.Form):
             except Refusal as refusal:
                 self.add_error("typed", str(refusal))
         return self.cleaned_data
+
+
+class DueForm(forms.Form):
+    """The study day on which a card is to come back; once the form is valid, `cleaned_data["due"]` is a date."""
+
+    due = forms.CharField(required=False, max_length=40)
+
+    def __init__(self, today: date, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.today = today
+
+    def clean_due(self) -> date:
+        try:
+            return read_day(self.cleaned_data["due"], self.today)
+        except Refusal as refusal:
+            raise forms.ValidationError(str(refusal)) from refusal
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with it, as a sentence; empty without a fault."""
+        return " ".join(self.errors.get("due", ())) if self.is_bound else ""
 
 
 class OptionForm(forms.Form):

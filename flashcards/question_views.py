@@ -9,11 +9,9 @@ from django.views.decorators.http import require_POST, require_safe
 from drillapp.htmx import render_page, wants_fragment
 from flashcards import access, services
 from flashcards.desk import Sitting
-from flashcards.models import Card
-from flashcards.overview import due_words
 from flashcards.print_page import PrintPage
 from flashcards.question_list import QuestionList
-from flashcards.views import MOVED_ON_HERE, UNDOABLE, is_current, is_key, next_turn, ticked, turn
+from flashcards.views import MOVED_ON_HERE, is_current, is_key, next_turn, ticked, turn
 
 HERE = Sitting(only="this")
 MOST_NOTED = 20_000
@@ -72,46 +70,4 @@ def leave(request: HttpRequest, pk: int) -> HttpResponse:
             messages.info(request, "Left uncounted: it stands in your history, and no interval moved.")
             return next_turn(request, HERE, card)
     messages.info(request, MOVED_ON_HERE)
-    return next_turn(request, HERE, card)
-
-
-@require_POST
-@login_required
-def add(request: HttpRequest, pk: int) -> HttpResponse:
-    """Have the question in today's line, before all others."""
-    card = access.card_for(request.user, pk)
-    done = is_current(card, request.POST) and services.add_to_drill(
-        card, ordinal=card.next_ordinal, now=timezone.now())
-    return told(request, card, done, "Added: it comes first in today’s drill.")
-
-
-@require_POST
-@login_required
-def suspend(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take the question out of the drill until the person wants it back."""
-    return place(request, pk, True)
-
-
-@require_POST
-@login_required
-def unsuspend(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take the question back into the drill, due when it was."""
-    return place(request, pk, False)
-
-
-def place(request: HttpRequest, pk: int, suspended: bool) -> HttpResponse:
-    """Put the question out of the drill or back into it."""
-    card, now = access.card_for(request.user, pk), timezone.now()
-    done = is_current(card, request.POST) and services.set_suspended(
-        card, suspended, ordinal=card.next_ordinal, now=now)
-    back = f"Back in your drill: {due_words(card, now) or 'new'}."
-    return told(request, card, done, "Suspended: it stays out of your drill until you want it." if suspended else back)
-
-
-def told(request: HttpRequest, card: Card, done: bool, words: str) -> HttpResponse:
-    """The question's page again, with what was done or that the page was stale."""
-    if done:
-        messages.success(request, words, extra_tags=UNDOABLE)
-    else:
-        messages.info(request, MOVED_ON_HERE)
     return next_turn(request, HERE, card)

@@ -1,7 +1,7 @@
 """Today, Review, Questions, quizzes, Numbers and Settings: what is seen by its page, what is done by its verb."""
 from django.urls import path
 
-from flashcards import lab_views, question_views, quiz_views, reminder_views, setting_views, views
+from flashcards import card_views, lab_views, question_views, quiz_views, reminder_views, setting_views, views
 
 app_name = "flashcards"
 urlpatterns = [
@@ -22,6 +22,7 @@ urlpatterns = [
     path("questions/<slug:slug>/", question_views.question_page, name="question"),
     path("questions/<slug:slug>/note/", question_views.note, name="note"),
     path("numbers/", views.numbers_page, name="numbers"),
+    path("numbers/<slug:slug>/", views.number_page, name="number"),
     path("settings/", setting_views.settings_page, name="settings"),
     path("settings/effect/", setting_views.effect, name="effect"),
     path("settings/defaults/", setting_views.default_settings, name="default_settings"),
@@ -34,9 +35,14 @@ urlpatterns = [
     path("cards/<int:pk>/ticks/", views.ticks, name="ticks"),
     path("cards/<int:pk>/answer/", views.answer, name="answer"),
     path("cards/<int:pk>/leave/", question_views.leave, name="leave"),
-    path("cards/<int:pk>/add/", question_views.add, name="add"),
-    path("cards/<int:pk>/suspend/", question_views.suspend, name="suspend"),
-    path("cards/<int:pk>/unsuspend/", question_views.unsuspend, name="unsuspend"),
+    path("cards/<int:pk>/add/", card_views.add, name="add"),
+    path("cards/<int:pk>/suspend/", card_views.suspend, name="suspend"),
+    path("cards/<int:pk>/unsuspend/", card_views.unsuspend, name="unsuspend"),
+    path("cards/<int:pk>/bury/", card_views.bury, name="bury"),
+    path("cards/<int:pk>/reset/", card_views.reset, name="reset"),
+    path("cards/<int:pk>/set-due/", card_views.set_due, name="set_due"),
+    path("cards/<int:pk>/amend/", card_views.amend, name="amend"),
+    path("cards/<int:pk>/remove/", card_views.remove, name="remove"),
     path("predictions/<slug:slug>/predict/", lab_views.predict, name="predict"),
     path("undo/", views.undo, name="undo"),
 ]

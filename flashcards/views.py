@@ -1,5 +1,6 @@
 """The learner's pages: Today, Review and Numbers."""
 import re
+from datetime import date
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -14,6 +15,7 @@ from flashcards.desk import Desk, Sitting
 from flashcards.models import Card, Rating, Review
 from flashcards.number_desk import NumberDesk
 from flashcards.number_list import NumberList
+from flashcards.number_page import NumberPage
 from flashcards.overview import Overview, action_words, recorded_words
 from flashcards.question_desk import QuestionDesk
 from flashcards.question_page import QuestionPage
@@ -65,9 +67,8 @@ def draft(request: HttpRequest, pk: int) -> HttpResponse:
     desk = desk_for(request, card, sitting_of(request.POST))
     if not desk.can_be_posed:
         return turn(request, card, desk.sitting)
-    if is_current(card, request.POST) and desk.attempt is None:
-        desk.fill(request.POST)
-        services.save_draft(card, desk.ordinal, **desk.typed())
+    if is_current(card, request.POST):
+        keep_draft(request, desk)
     match request.POST.get("leave"):
         case "lab" if card.question_id and desk.posed.lab:
             return redirect(desk.posed.lab)
@@ -123,8 +124,10 @@ def answer(request: HttpRequest, pk: int) -> HttpResponse:
         messages.info(request, "Nothing was recorded: commit an answer first, then choose one of the four grades.")
         return turn(request, card, sitting)
     services.set_ticks(card, card.next_ordinal, ticked(request))
-    ordinal = card.next_ordinal
-    if services.answer_card(card, Rating(int(rating)), ordinal=ordinal, now=now, attempt=attempt):
+    shown = shown_day(request.POST, rating)
+    if services.answer_card(
+        card, Rating(int(rating)), ordinal=card.next_ordinal, now=now, attempt=attempt, shown=shown
+    ):
         recorded = recorded_words(access.card_for(request.user, pk), Rating(int(rating)), now)
         messages.success(request, recorded, extra_tags=UNDOABLE if sitting.only == "this" else "")
     else:
@@ -143,6 +146,8 @@ def undo(request: HttpRequest) -> HttpResponse:
         return next_turn(request, sitting, access.card_for(request.user, int(shown)) if is_key(shown) else None)
     card, words = access.card_for(request.user, undone.card_id), action_words(undone.names)
     if undone.names.kind == Review.Kind.ANSWER:
+        if card.note_id and sitting.only == "this":
+            sitting = Sitting()  # a number card is graded in the review alone
         messages.info(request, f"Undone: {words}. Grade it again, or leave it for later.")
         return turn(request, card, sitting)
     messages.info(request, f"Undone: {words} on “{card.item}”.")
@@ -155,6 +160,14 @@ def numbers_page(request: HttpRequest) -> HttpResponse:
     """Every number card by topic, to turn over and look at; the side and the filters are in the address."""
     services.ensure_cards(request.user)
     return render(request, "flashcards/numbers.html", {"list": NumberList(request.user, timezone.now(), request.GET)})
+
+
+@require_safe
+@login_required
+def number_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """A number card whole, with how each of its sides stands and all that was done with them."""
+    services.ensure_cards(request.user)
+    return turn(request, access.number_card_for(request.user, slug), Sitting(only="this"))
 
 
 def turn(request: HttpRequest, card: Card | None, sitting: Sitting) -> HttpResponse:
@@ -177,15 +190,21 @@ def next_turn(request: HttpRequest, sitting: Sitting, last: Card | None = None) 
 
 def desk_for(request: HttpRequest, card: Card | None, sitting: Sitting) -> Desk:
     """The desk with this card on it, a question or a number card; without a card an empty one."""
-    if sitting.only == "this" and not (card and card.question_id):
-        sitting = Sitting()  # an undo may bring back a number card, which has no page of its own
+    alone = sitting.only == "this"
     if card is None:
-        kind = Desk
+        kind, sitting = Desk, Sitting() if alone else sitting
     elif card.note_id:
-        kind = NumberDesk
+        kind = NumberPage if alone else NumberDesk
     else:
-        kind = QuestionPage if sitting.only == "this" else QuestionDesk
+        kind = QuestionPage if alone else QuestionDesk
     return kind(request.user, card, timezone.now(), sitting)
+
+
+def keep_draft(request: HttpRequest, desk: Desk) -> None:
+    """Keep what stands in the fields that the page sends of a card not yet committed on."""
+    if desk.can_be_posed and desk.attempt is None and set(request.POST) & set(desk.form.fields):
+        desk.fill(request.POST)
+        services.save_draft(desk.card, desk.ordinal, **desk.typed())
 
 
 def show(request: HttpRequest, desk: Desk) -> HttpResponse:
@@ -193,6 +212,14 @@ def show(request: HttpRequest, desk: Desk) -> HttpResponse:
     if wants_fragment(request):
         response["HX-Replace-Url"] = desk.here
     return response
+
+
+def shown_day(sent: QueryDict, rating: str) -> date | None:
+    """The due day that the button of this grade showed; None without one."""
+    try:
+        return date.fromisoformat(sent.get(f"due_{rating}", ""))
+    except ValueError:
+        return None
 
 
 def moved_on(sitting: Sitting) -> str:

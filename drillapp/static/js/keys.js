@@ -18,11 +18,16 @@
     return element.getClientRects().length > 0 && !element.disabled && element.getAttribute("aria-disabled") !== "true";
   }
 
+  // Its person may have turned single keys off: then only keys with Ctrl do something.
+  function singleOff() {
+    return document.body.dataset.singleKeys === "off";
+  }
+
   document.addEventListener("pointerdown", () => { pointed = true; }, true);
   document.addEventListener("keydown", (event) => {
     if (event.key === "Tab" || event.key.startsWith("Arrow")) pointed = false;
     const key = named(event);
-    if (!key || event.repeat || event.isComposing || event.defaultPrevented) return;
+    if (!key || (singleOff() && key !== "Ctrl+Enter") || event.repeat || event.isComposing || event.defaultPrevented) return;
     const focused = event.target instanceof Element ? event.target : document.body;
     if (focused.matches(TYPED_IN) && key !== "Ctrl+Enter" && key !== "Esc") return;
     // A control reached by Tab keeps its own Space and Enter; one just clicked gives them to the page.

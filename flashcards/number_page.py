@@ -1,0 +1,31 @@
+"""A number card on its own page: both sides open, how each stands with its person, and all that was done with them."""
+from datetime import date
+from functools import cached_property
+
+from flashcards.card_history import CardHistory
+from flashcards.models import Card, Review
+from flashcards.number_desk import NumberDesk
+from flashcards.study_day import study_day
+
+
+class NumberPage(NumberDesk):
+    """A number card's own page; the card is the side that something was just done to."""
+
+    page, fragment = "flashcards/number.html", "flashcards/_number_turn.html"
+    alone = True
+
+    @cached_property
+    def study_day(self) -> date:
+        profile = self.user.profile
+        return study_day(self.now, profile.zone, profile.day_start)
+
+    @cached_property
+    def sides(self) -> list[CardHistory]:
+        """Each side that is asked, the forward one first."""
+        cards = Card.objects.filter(user=self.user, note=self.note).select_related("user__profile", "note")
+        return [CardHistory(card, self.now) for card in cards.order_by("direction")]
+
+    @property
+    def undoable(self) -> Review | None:
+        """The person's last action, if it was on one of the sides."""
+        return self.last if self.last and self.last.card.note_id == self.card.note_id else None
