@@ -3,12 +3,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from django.http import QueryDict
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 
 from accounts.models import Profile
 from calculators.pictures import NARROW, Drawing
-from flashcards import pictures
+from flashcards import backlog, pictures
+from flashcards.catch_up_page import CatchUp
 from flashcards.models import Card, Direction, Rating, Review
 from flashcards.queue import Day, Place
 from flashcards.study_day import study_day
@@ -42,6 +44,28 @@ class Overview:
         day = self.day
         under_way = day.due or day.learning_due or any(count for _, count in day.forecast)
         return not (under_way or day.done_today or day.streak)
+
+    @cached_property
+    def catch_up(self) -> CatchUp | None:
+        """The usual plan for what waits, where a plan helps."""
+        page = CatchUp(self.profile.user, self.day.study_day, QueryDict())
+        return page if page.backlog.is_heavy else None
+
+    @cached_property
+    def spread(self) -> tuple[Review, int] | None:
+        """What a plan moved today: one of its rows, and how many cards."""
+        return backlog.spread_today(self.profile.user, self.day.study_day)
+
+    @property
+    def days_to_interview(self) -> int | None:
+        """Days from today to the interview; None without one ahead."""
+        on = self.profile.interview_day
+        return (on - self.day.study_day).days if on and on >= self.day.study_day else None
+
+    @property
+    def count(self) -> int:
+        """What the window's title counts: all that is left of the day."""
+        return len(self.day.first_in_line)
 
     @property
     def lead(self) -> str:

@@ -1,11 +1,22 @@
 """Today, Review, Questions, quizzes, Numbers and Settings: what is seen by its page, what is done by its verb."""
 from django.urls import path
 
-from flashcards import card_views, lab_views, question_views, quiz_views, reminder_views, setting_views, views
+from flashcards import (
+    card_views,
+    catch_up_views,
+    lab_views,
+    question_views,
+    quiz_views,
+    reminder_views,
+    setting_views,
+    views,
+)
 
 app_name = "flashcards"
 urlpatterns = [
     path("", views.today_page, name="today"),
+    path("catch-up/", catch_up_views.catch_up_page, name="catch_up"),
+    path("catch-up/undo/", catch_up_views.undo_catch_up, name="undo_catch_up"),
     path("review/", views.review_page, name="review"),
     path("questions/", question_views.questions_page, name="questions"),
     path("questions/print/", question_views.print_page, name="print"),
