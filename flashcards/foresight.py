@@ -2,6 +2,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from statistics import median
 
 import numpy as np
 
@@ -16,6 +17,7 @@ DAYS = 30
 WIDE = 300  # units, the pen column's width
 LAST_WEEK = slice(-7, None)
 OWN_FROM = 50  # first answers, or remembered ones, before a person's own shares are taken
+TIMED_FROM = 20  # answers of a grade, before how long it takes is the person's own
 LATEST = 5_000  # answers that habits are read from
 
 
@@ -52,7 +54,22 @@ def habits_of(user: User) -> Habits:
     return Habits(
         tuple(count / sum(first) for count in first) if sum(first) >= OWN_FROM else default.first,
         tuple(count / sum(remembered) for count in remembered) if sum(remembered) >= OWN_FROM else default.remembered,
+        effort_of(user),
     )
+
+
+def effort_of(user: User) -> tuple[float, float, float, float]:
+    """How long each grade takes the person, as a multiple of their pace with cards of its kind; a lapse has a second
+    look, which ends in Good. A grade seldom timed takes as long as any."""
+    pace = queue.pace_of(user)
+    timed = Review.objects.filter(card__user=user, was__in=(State.NEW, State.REVIEW), attempt__seconds__gt=0).answers()
+    taken: dict[int, list[float]] = {grade: [] for grade in (1, 2, 3, 4)}
+    latest = timed.order_by("-pk").values_list("rated", "card__question__kind", "attempt__seconds")[:LATEST]
+    for grade, kind, seconds in latest:
+        if usual := pace.get(kind or "number"):
+            taken[grade].append(seconds / usual)
+    again, hard, good, easy = (median(ratios) if len(ratios) >= TIMED_FROM else 1.0 for ratios in taken.values())
+    return again + good, hard, good, easy
 
 
 def terms_of(profile: Profile, today: date) -> Terms:

@@ -26,10 +26,11 @@ class Deck:
 @dataclass(frozen=True, slots=True)
 class Habits:
     """How a person grades: the shares of Again, Hard, Good and Easy at first sight, and of the last three when they
-    remember."""
+    remember; and how long each of the four takes, as a multiple of the card's seconds, a lapse with its second look."""
 
     first: tuple[float, float, float, float] = (0.30, 0.12, 0.48, 0.10)
     remembered: tuple[float, float, float] = (0.14, 0.72, 0.14)
+    effort: tuple[float, float, float, float] = (2.0, 1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int) -
     Whether a card is remembered, and its grade, are drawn with `seed`. Fuzz, siblings and learning steps are left out;
     a lapse is looked at twice.
     """
-    w, rng = np.array(terms.parameters), np.random.default_rng(seed)
+    w, effort, rng = np.array(terms.parameters), np.array(habits.effort), np.random.default_rng(seed)
     stability, difficulty = deck.stability.astype(float), deck.difficulty.astype(float)
     due, last, new = deck.due.copy(), deck.last.copy(), deck.new.copy()
     made = {name: np.zeros(days) for name in ("reviews", "started", "seconds", "known", "held")}
@@ -87,8 +88,7 @@ def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int) -
         new[begun], last[seen] = False, day
         due[seen] = day + intervals(stability[seen], day, terms)
         made["reviews"][day], made["started"][day] = len(line), len(begun)
-        looks = np.concatenate([np.where(grade == 1, 2, 1), np.where(first == 1, 2, 1)])
-        made["seconds"][day] = (deck.seconds[seen] * looks).sum()
+        made["seconds"][day] = (deck.seconds[seen] * effort[np.concatenate([grade, first]) - 1]).sum()
         made["known"][day] = recall_of(day - last[~new], stability[~new], w).sum()
         if all_started is None and not new.any():
             all_started = day

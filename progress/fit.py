@@ -53,6 +53,7 @@ class Verdict:
     gain: Gain | None  # over all splits; None when too few are scored
     latest: Gain | None  # over the latest of them
     worth_it: bool
+    splits: tuple[Gain, ...] = ()  # of each by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ def judged(log: Log, *, tell: Tell = lambda share: None) -> Verdict:
         gains.append(_gained(log, w, cuts[at], cuts[at + 1]))
     gain, latest = _gain(gains), _gain(gains[-LATEST:])
     worth_it = gain.mean > ERRORS * gain.error and latest.mean > LATEST_ERRORS * latest.error
-    return Verdict(len(places), gain, latest, bool(worth_it))
+    return Verdict(len(places), gain, latest, bool(worth_it), tuple(_gain([split]) for split in gains))
 
 
 def _gained(log: Log, w: Array, start: int, end: int) -> Array:

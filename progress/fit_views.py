@@ -1,0 +1,60 @@
+"""Fit to my reviews: begin one, see what it was worth, schedule by it, and go back."""
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from drillapp.htmx import render_page, wants_fragment
+from flashcards import adoption, works
+from flashcards.models import Work
+from progress import access
+from progress.fit_page import FitPage
+
+
+@require_safe
+@login_required
+def fit_page(request: HttpRequest) -> HttpResponse:
+    """How the latest fit stands; a page that waits for it asks again until it is done."""
+    page = FitPage(request.user, timezone.now())
+    if wants_fragment(request) and not page.state.is_under_way:
+        messages.info(request, page.outcome)
+    return render_page(request, "progress/fit.html", "progress/_fit_turn.html", {"page": page})
+
+
+@require_POST
+@login_required
+def start_fit(request: HttpRequest) -> HttpResponse:
+    """Begin a fit to the log as it is now; one that is under way is shown."""
+    work, is_new = works.begin(request.user, Work.Kind.FIT, now=timezone.now())
+    if is_new:
+        works.start(work)
+    return redirect("progress:fit")
+
+
+@require_POST
+@login_required
+def adopt(request: HttpRequest) -> HttpResponse:
+    """Schedule the person's cards by a fit that was worth it."""
+    fit = access.fit_for(request.user, request.POST.get("fit", ""))
+    if not fit.result.get("worth_it"):
+        messages.error(request, "Nothing was changed: that fit predicts later reviews no better than the defaults.")
+    elif adoption.adopt(request.user, fit.result["parameters"], now=timezone.now(), fit=fit):
+        messages.success(request, "Your cards go by your own parameters now. What is due stays where it is.")
+    else:
+        messages.info(request, "Your cards go by these parameters already.")
+    return redirect("progress:fit")
+
+
+@require_POST
+@login_required
+def restore(request: HttpRequest) -> HttpResponse:
+    """Schedule the person's cards by earlier parameters, or the defaults, again."""
+    row = access.adoption_for(request.user, request.POST.get("adoption", ""))
+    if adoption.adopt(request.user, row.parameters, now=timezone.now(), fit=row.fit):
+        which = "your earlier parameters" if row.parameters else "the defaults"
+        messages.success(request, f"Your cards go by {which} again. What is due stays where it is.")
+    else:
+        messages.info(request, "Your cards go by these parameters already.")
+    return redirect("progress:fit")

@@ -1,0 +1,14 @@
+"""Progress: what the log says, what is fitted to it, and what other settings would ask for."""
+from django.urls import path
+
+from progress import fit_views, what_if_views
+
+app_name = "progress"
+urlpatterns = [
+    path("fit/", fit_views.fit_page, name="fit"),
+    path("fit/start/", fit_views.start_fit, name="start_fit"),
+    path("fit/adopt/", fit_views.adopt, name="adopt"),
+    path("fit/restore/", fit_views.restore, name="restore"),
+    path("what-if/", what_if_views.what_if_page, name="what_if"),
+    path("what-if/start/", what_if_views.start_what_if, name="start_what_if"),
+]

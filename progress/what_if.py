@@ -1,0 +1,123 @@
+"""What another desired retention would ask and bring: the coming year played many times with a person's own habits."""
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from django.db.models import Sum
+from django.utils import timezone
+
+from accounts.models import User
+from calculators.models.base import Refusal
+from flashcards import queue
+from flashcards.foresight import deck_of, habits_of, terms_of
+from flashcards.memory import DEFAULT_PARAMETERS
+from flashcards.models import Attempt, Card, Review, Work
+from flashcards.projection import Deck, Habits, Terms, project, recall_of
+from flashcards.study_day import study_day
+from flashcards.works import Tell
+
+GRID = (0.70, 0.75, 0.80, 0.83, 0.85, 0.87, 0.89, 0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97)
+DAYS = 365
+REPLICAS = 16
+LOW, HIGH = 10, 90  # percentiles of the plays that a spread reaches from and to
+LATELY = 28  # days
+HELD = 0.1  # of the days: from there on the limit of reviews is said to bind
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The middle of the plays, and what a tenth of them stay below and above."""
+
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A year at one desired retention."""
+
+    retention: float
+    minutes: Spread  # a day, on average over the year
+    known: Spread  # cards at its end: the sum of predicted recall
+    held: float  # of the year's days, the share on which the limit of reviews held something back
+
+    @property
+    def is_held(self) -> bool:
+        return self.held >= HELD
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> "Outcome":
+        """The outcome as work keeps it."""
+        return cls(plain["retention"], Spread(*plain["minutes"]), Spread(*plain["known"]), plain["held"])
+
+
+def outcomes(
+    deck: Deck, terms: Terms, habits: Habits, retentions: Sequence[float], *, days: int, replicas: int, seed: int,
+    tell: Tell = lambda share, stage: None,
+) -> list[Outcome]:
+    """The year at each desired retention, from the same deck and, play by play, the same luck."""
+    found = []
+    for at, retention in enumerate(retentions):
+        plays = []
+        for play in range(replicas):
+            tell((at + play / replicas) / len(retentions), f"Playing a year at {retention:.2f}")
+            course = project(deck, replace(terms, desired_retention=retention), habits, days=days, seed=seed + play)
+            plays.append((course.seconds.mean() / 60, course.known[-1], (course.held > 0).mean()))
+        minutes, known, held = zip(*plays, strict=True)
+        found.append(Outcome(retention, _spread(minutes), _spread(known), float(np.mean(held))))
+    return found
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    return Spread(*(float(value) for value in np.percentile(values, (LOW, 50, HIGH))))
+
+
+def play(work: Work, tell: Tell) -> dict[str, Any]:
+    """The coming year of the work's person at each desired retention, as the What if page keeps it."""
+    tell(0, "Reading your log")
+    user, profile = work.user, work.user.profile
+    now = timezone.now()
+    today = study_day(now, profile.zone, profile.day_start)
+    deck, habits, terms = deck_of(user, today), habits_of(user), terms_of(profile, today)
+    if not len(deck.new):
+        raise Refusal("There is no card in your drill to play the year with.")
+    asked = profile.desired_retention
+    found = outcomes(deck, terms, habits, sorted({*GRID, asked}), days=DAYS, replicas=REPLICAS,
+                     seed=today.toordinal(), tell=tell)
+    begun = ~deck.new
+    known = recall_of(-deck.last[begun], deck.stability[begun], np.array(terms.parameters)).sum()
+    return {
+        "asked": asked, "cards": len(deck.new), "begun": int(begun.sum()), "known": float(known), "days": DAYS,
+        "replicas": REPLICAS, "answers": Review.objects.filter(card__user=user).answers().count(),
+        "reviews_per_day": terms.reviews_per_day, "lately": _lately(user, now),
+        "defaults": _defaults(user, terms, habits), "outcomes": [_plain(one) for one in found],
+    }
+
+
+def _plain(outcome: Outcome) -> dict[str, Any]:
+    return {**asdict(outcome), "minutes": list(asdict(outcome.minutes).values()),
+            "known": list(asdict(outcome.known).values())}
+
+
+def _defaults(user: User, terms: Terms, habits: Habits) -> list[str]:
+    """What the person's log says too little of, so that it is assumed as it is with others."""
+    usual, pace = Habits(), queue.pace_of(user)
+    kinds = set(Card.objects.filter(user=user, suspended=False).values_list("question__kind", flat=True).distinct())
+    unpaced = sorted({kind or "number" for kind in kinds} - set(pace))
+    named = {
+        "FSRS’s parameters": terms.parameters == DEFAULT_PARAMETERS,
+        "how often each grade is given at first sight": habits.first == usual.first,
+        "how often Hard, Good and Easy are given to what is remembered": habits.remembered == usual.remembered,
+        "how much longer or shorter each grade takes": habits.effort == usual.effort,
+        f"the time that {' and '.join(f'“{kind}”' for kind in unpaced)} cards take": bool(unpaced),
+    }
+    return [name for name, is_default in named.items() if is_default]
+
+
+def _lately(user: User, now: datetime) -> float:
+    """The minutes a day that the last four weeks took, by what was timed."""
+    since = Attempt.objects.filter(card__user=user, kind=Attempt.Kind.GRADE, at__gt=now - timedelta(days=LATELY))
+    return (since.aggregate(Sum("seconds"))["seconds__sum"] or 0) / 60 / LATELY
