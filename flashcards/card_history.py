@@ -4,12 +4,16 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
 
+from django.urls import reverse
+
 from calculators.pictures import Drawing
 from flashcards import memory, pictures, queue
 from flashcards.leeches import is_leech
 from flashcards.models import Attempt, Card, Rating, Review, State
 from flashcards.overview import action_words, due_words
+from flashcards.question_list import lab_slug
 from flashcards.study_day import study_day
+from questions.services import lab_of_note
 
 CURVE = 300
 MOST_DRAWN = 24  # answers: more would leave their letters no room
@@ -116,6 +120,14 @@ class CardHistory:
         """Whether it lapses so often that it is a leech."""
         return is_leech(self.card.lapses, self.profile.leech_lapses)
 
+    @property
+    def lab(self) -> str:
+        """The address of the lab that helps with it; empty without one."""
+        if self.card.note_id:
+            return lab_of_note(self.card.note)[0]
+        slug = lab_slug(self.card.question)
+        return reverse("calculators:lab_page", args=[slug]) if slug else ""
+
     @cached_property
     def memory_curve(self) -> Drawing | None:
         """The predicted recall from the first answer, or one of the latest, to today; None without an answer."""
@@ -171,6 +183,11 @@ class CardHistory:
         """How many of the rubric's present points were ticked."""
         rubric = self.card.question.rubric if self.card.question_id else []
         return sum(point["id"] in attempt.ticks for point in rubric) if attempt else 0
+
+
+def title_of(card: Card) -> str:
+    """What the card is called in a sentence: the question's title, or what a number card asks."""
+    return card.note.ask.replace("`", "") if card.note_id else card.question.title
 
 
 def deed(row: Review) -> str:

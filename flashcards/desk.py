@@ -75,6 +75,11 @@ class Desk:
     def last_words(self) -> str:
         return action_words(self.last)
 
+    @cached_property
+    def last_past(self) -> CardHistory:
+        """How the card of that action stands."""
+        return CardHistory(self.last.card, self.now)
+
     @property
     def undoable(self) -> Review | None:
         """The action that a message's Undo takes back."""

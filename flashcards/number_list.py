@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from accounts.models import User
 from flashcards import queue
 from flashcards.filters import Facet, Filtered, filtered
+from flashcards.leeches import is_leech
 from flashcards.models import Card, Direction, State
 from questions.models import Note, Question
 from questions.notes import shown_value
@@ -25,6 +26,7 @@ class NumberPlace:
     note: Note
     standing: str  # suspended, new, lapsed (and due), due or learning
     questions: list[Question] = field(default_factory=list)  # that lean on it
+    leech: bool = False  # forgotten again and again
 
     @property
     def mark(self) -> str:
@@ -71,7 +73,9 @@ class NumberList:
         offered.sort(key=lambda card: (card.note.topic.position, card.note.position, card.pk))
         asked_in, today = questions_by_note(), self.plan.study_day
         self.places = [
-            NumberPlace(card.note, standing(card, today, now), asked_in.get(card.note.slug, [])) for card in offered
+            NumberPlace(card.note, standing(card, today, now), asked_in.get(card.note.slug, []),
+                        is_leech(card.lapses, user.profile.leech_lapses))
+            for card in offered
         ]
         self.filtered: Filtered = filtered(self.places, facets(self.places), sent, keep=("side",))
         self.sent = sent
@@ -135,6 +139,7 @@ def facets(places: list[NumberPlace]) -> list[Facet]:
             ("due", "due", lambda place: place.is_due),
             *((name, name, lambda place, name=name: place.standing == name)
               for name in ("new", "learning", "suspended")),
+            ("leech", "leech", lambda place: place.leech),
         ]),
         Facet("from", "From", [
             ("lab", "computed by a lab", lambda place: bool(place.note.calc)),

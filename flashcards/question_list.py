@@ -9,6 +9,7 @@ from django.http import QueryDict
 from accounts.models import User
 from flashcards import queue
 from flashcards.filters import Facet, Filtered, filtered
+from flashcards.leeches import is_leech
 from flashcards.memory import predicted_recall
 from flashcards.models import Card, State
 from flashcards.number_list import MARKS, standing
@@ -29,6 +30,7 @@ class QuestionRow:
     card: Card
     state: str  # one of STATES but "lapsed"
     lapsed: bool  # forgotten before, and not yet known again
+    leech: bool  # forgotten again and again
     next_words: str  # "in 4 d"; empty for what is new, due or suspended
     recall: float | None
 
@@ -57,7 +59,7 @@ class QuestionList:
         offered = [card for card in cards if shown_to(card)]
         offered.sort(key=lambda card: (card.question.topic.position, card.question.position, card.pk))
         parameters = queue.parameters(profile)
-        self.rows = [row_of(card, today, now, parameters) for card in offered]
+        self.rows = [row_of(card, today, now, parameters, profile.leech_lapses) for card in offered]
         self.text = " ".join(sent.get("q", "").replace("\0", "").split())[:MOST_TEXT]
         found = [row for row in self.rows if all(word in row.words for word in self.text.casefold().split())]
         self.filtered: Filtered = filtered(found, facets(self.rows), sent, keep=("q",))
@@ -91,8 +93,10 @@ def shown_to(card: Card) -> bool:
     return not (card.question.retired or card.question.draft) or card.state != State.NEW
 
 
-def row_of(card: Card, today: date, now: datetime, parameters: tuple[float, ...]) -> QuestionRow:
-    """The card's row."""
+def row_of(
+    card: Card, today: date, now: datetime, parameters: tuple[float, ...], leech_lapses: int
+) -> QuestionRow:
+    """The card's row; `leech_lapses` make a leech."""
     state, known = standing(card, today, now), (card.stability or 0) >= KNOWN_DAYS
     if state == "lapsed":
         state = "due"
@@ -102,6 +106,7 @@ def row_of(card: Card, today: date, now: datetime, parameters: tuple[float, ...]
     return QuestionRow(
         question=card.question, card=card, state=state,
         lapsed=bool(card.lapses) and not known and not card.suspended,
+        leech=is_leech(card.lapses, leech_lapses),
         next_words=f"in {queue.label(wait)}" if state in ("learning", "known") else "",
         recall=None if state in ("new", "suspended") else predicted_recall(card.memory, today, parameters),
     )
@@ -129,6 +134,6 @@ def facets(rows: list[QuestionRow]) -> list[Facet]:
         Facet("state", "State", [
             (state, state, lambda row, state=state: row.lapsed if state == "lapsed" else row.state == state)
             for state in STATES
-        ]),
+        ] + [("leech", "leech", lambda row: row.leech)]),
         Facet("lab", "Lab", choices(labs, lambda row: row.lab)),
     ]

@@ -4,6 +4,7 @@ from django.urls import path
 from flashcards import (
     card_views,
     catch_up_views,
+    history_views,
     lab_views,
     question_views,
     quiz_views,
@@ -56,4 +57,6 @@ urlpatterns = [
     path("cards/<int:pk>/remove/", card_views.remove, name="remove"),
     path("predictions/<slug:slug>/predict/", lab_views.predict, name="predict"),
     path("undo/", views.undo, name="undo"),
+    path("history/", history_views.history_page, name="history"),
+    path("history/undo/", history_views.undo_action, name="undo_action"),
 ]

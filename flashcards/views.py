@@ -11,7 +11,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from drillapp.htmx import render_page, wants_fragment
 from flashcards import access, queue, services
+from flashcards.card_history import title_of
 from flashcards.desk import Desk, Sitting
+from flashcards.leeches import is_told
 from flashcards.models import Card, Rating, Review
 from flashcards.number_desk import NumberDesk
 from flashcards.number_list import NumberList
@@ -24,6 +26,7 @@ from flashcards.quizzes import open_quizzes
 MOST_PUT_OFF, MOST_TICKS = 200, 50
 POINT = re.compile(r"[A-Za-z0-9_-]{1,40}")  # a rubric point's id
 UNDOABLE = "undoable"  # a message with an Undo beside it
+LEECH = "leech"  # a message with what helps beside it
 MOVED_ON = "Answered in another tab. Nothing was recorded twice; this is the next one."
 MOVED_ON_HERE = "Changed in another tab. Nothing was recorded twice; this is how it stands now."
 
@@ -128,8 +131,11 @@ def answer(request: HttpRequest, pk: int) -> HttpResponse:
     if services.answer_card(
         card, Rating(int(rating)), ordinal=card.next_ordinal, now=now, attempt=attempt, shown=shown
     ):
-        recorded = recorded_words(access.card_for(request.user, pk), Rating(int(rating)), now)
+        lapses, card = card.lapses, access.card_for(request.user, pk)
+        recorded = recorded_words(card, Rating(int(rating)), now)
         messages.success(request, recorded, extra_tags=UNDOABLE if sitting.only == "this" else "")
+        if card.lapses > lapses and is_told(card.lapses, card.user.profile.leech_lapses):
+            messages.warning(request, f"A leech: “{title_of(card)}” has lapsed {card.lapses} times.", extra_tags=LEECH)
     else:
         messages.info(request, moved_on(sitting))
     return next_turn(request, sitting, card)

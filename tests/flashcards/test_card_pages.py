@@ -2,7 +2,7 @@
 import html
 import re
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import pytest
 from django.test import Client
@@ -270,6 +270,50 @@ def test_put_off_a_card_says_so_and_is_no_longer_up(as_ada: Client, begun: Card)
     assert "Put off to tomorrow." in page
     assert f"/cards/{begun.pk}/bury/" not in page
     assert "Add to my drill now" in page
+
+
+# Leeches
+
+def lapse(card: Card, now: datetime) -> None:
+    """Forget the card once and know it again, by which it is back in review."""
+    answer(card, Rating.AGAIN, now)
+    answer(card, Rating.GOOD, now + timedelta(minutes=11))
+
+
+def test_the_lapse_that_makes_a_leech_is_told_with_what_helps(as_ada: Client, ada: User, begun: Card):
+    ada.profile.leech_lapses = 2
+    ada.profile.save()
+    for told in (False, True, True):  # at 2, and at each further half of it
+        send(as_ada, "check", begun, outline="so")
+        page = text(send(as_ada, "answer", begun, rating="1"))
+        message = page.partition('id="messages"')[2].partition("<main")[0]
+        assert ("A leech: “Question 1” has lapsed" in message) == told
+        assert ('<a href="/questions/q1/#memo">' in message) == told
+        assert (f'action="/cards/{begun.pk}/suspend/"' in message) == told
+        answer(begun, Rating.GOOD, timezone.now())
+    assert not begun.suspended
+
+
+def test_a_leech_is_suspended_only_by_its_person(as_ada: Client, ada: User, begun: Card):
+    ada.profile.leech_lapses = 2
+    ada.profile.save()
+    for ago in (50, 40):
+        lapse(begun, timezone.now() - ago * DAY)
+    page = text(as_ada.get(own_page(begun)))
+    assert "A leech" in page
+    assert "lapsed 2 times" in page
+    assert 'href="/questions/q1/#memo"' in page
+    assert 'id="memo"' in page
+    page = text(send(as_ada, "suspend", begun, **HERE))
+    assert "A leech" not in page
+
+
+def test_a_number_that_is_a_leech_is_told_with_its_lab(as_ada: Client, ada: User, number: Card):
+    ada.cards.filter(pk=number.pk).update(lapses=8)
+    shown = text(as_ada.get("/numbers/?state=leech"))
+    assert shown.count('class="number-place"') == 1
+    assert "<b>leech</b>" in shown
+    assert ("Try its lab" in text(as_ada.get(own_page(number)))) == bool(number.note.calc)
 
 
 # Single keys

@@ -101,13 +101,27 @@ def test_a_count_is_what_its_choice_would_leave_and_zeros_stay(shelf: dict[str, 
     shown = listed(ada, "topic=scheduling&q=about")
     assert counts(shown, "Topic") == {"engine": 0, "scheduling": 5, "kv-cache": 1}
     assert counts(shown, "Kind") == {"explain": 1, "size": 2, "trace": 1, "diagnose": 0, "decide": 1}
-    assert counts(shown, "State") == {"new": 1, "learning": 1, "due": 1, "known": 1, "lapsed": 1, "suspended": 1}
+    assert counts(shown, "State") == {
+        "new": 1, "learning": 1, "due": 1, "known": 1, "lapsed": 1, "suspended": 1, "leech": 0}
     assert counts(shown, "Lab") == {"gpu-count": 0, "kv-size": 1}
     for heading, choices in shown.filtered.facets:
         for choice in choices:
             alone = choice.query.lstrip("?") if not choice.chosen else "topic=scheduling&q=about"
             if heading != "Topic":  # two topics together leave more than each
                 assert len(slugs(ada, alone)) == choice.count
+
+
+def test_what_lapsed_as_often_as_the_person_says_is_a_leech(
+    as_ada: Client, shelf: dict[str, Card], ada: User
+):
+    ada.profile.leech_lapses = 2
+    ada.profile.save()
+    ada.cards.filter(question__slug__in=("k1", "q3")).update(lapses=2)
+    assert slugs(ada, "state=leech") == ["q3", "k1"]
+    page = text(as_ada.get("/questions/?state=leech"))
+    assert page.count("a leech") == 2
+    assert page.count('<a href="/labs/gpu-count">Try its lab</a>') == 1  # q3 has none
+    assert '<a href="/questions/k1/#memo">Write your own note</a>' in page
 
 
 def test_each_state_but_lapsed_is_a_part_of_the_whole(shelf: dict[str, Card], ada: User):
