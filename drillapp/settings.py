@@ -144,7 +144,10 @@ DRILL_OWNER = "owner@localhost"
 DRILL_EXPORTS = ["accounts.export", "questions.export", "flashcards.export"]
 
 # What does the work that a page leaves to a process of its own, by its kind: of (work, tell), it gives the result.
-WORKS = {"fit": "progress.fitting.fit_log", "what_if": "progress.what_if.play"}
+WORKS = {
+    "fit": "progress.fitting.fit_log", "what_if": "progress.what_if.play",
+    "import": "flashcards.transfer.bringing.bring",
+}
 
 INSTALLED_APPS = [
     "accounts",

@@ -26,7 +26,8 @@ class State(models.TextChoices):
 
 
 class Direction(models.TextChoices):
-    """Which side of a number card is asked from; a question has one side only, the forward one."""
+    """Which side of a number card is asked from; a question has one side only, the forward one, and of a cloze each gap
+    is one: "c1", "c2"."""
 
     FORWARD = "forward", "meaning to number"
     REVERSE = "reverse", "number to meaning"
@@ -112,6 +113,15 @@ class Card(models.Model):
     def kind(self) -> str:
         """The question's kind, or "number"."""
         return "number" if self.note_id else self.question.kind
+
+    @property
+    def side_words(self) -> str:
+        """Which side of its note the card asks."""
+        if self.note.kind == Note.Kind.CLOZE:
+            return f"gap {self.direction[1:]}"
+        if self.note.kind == Note.Kind.BASIC:
+            return "back to front" if self.direction == Direction.REVERSE else "front to back"
+        return self.get_direction_display()
 
     @property
     def next_ordinal(self) -> int:
@@ -405,6 +415,18 @@ class Work(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.user}"
+
+
+class Upload(models.Model):
+    """A file that a person sent to be brought in; it goes when that is done, or with the next one."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="upload")
+    name = models.CharField(max_length=200)
+    at = models.DateTimeField()
+    body = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.user}"
 
 
 class Adoption(AppendOnly):

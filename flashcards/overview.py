@@ -15,6 +15,8 @@ from flashcards.models import Card, Direction, Rating, Review
 from flashcards.queue import Day, Place
 from flashcards.study_day import study_day
 from flashcards.templatetags.flashcards_tags import day_words, minutes_words
+from questions.models import Note
+from questions.own import line_of
 from questions.services import inline, value_with_unit
 
 SHOWN_IN_LINE = 5
@@ -141,6 +143,8 @@ def front(card: Card) -> SafeString:
     """What a card asks from, as a line: the question's title, a number's meaning, or the number."""
     if card.note_id is None:
         return conditional_escape(card.question.title)
+    if card.note.kind != Note.Kind.NUMBER:
+        return conditional_escape(line_of(card.note.back) if card.direction == Direction.REVERSE else card.note.ask)
     if card.direction == Direction.REVERSE:
         return conditional_escape(value_with_unit(card.note))
     return inline(card.note.ask)

@@ -284,8 +284,9 @@ def save_memo(user: User, question: Question, text: str, now: datetime) -> None:
 
 
 def last_action(user: User) -> Review | None:
-    """What an undo would take back: the person's latest action that stands, on any card and of any age."""
-    actions = Review.objects.filter(card__user=user).standing()
+    """What an undo would take back: the person's latest action that stands, on any card and of any age; what was
+    brought along from elsewhere was none."""
+    actions = Review.objects.filter(card__user=user).standing().exclude(kind=Review.Kind.IMPORT)
     return actions.select_related("card__question", "card__note").order_by("-pk").first()
 
 

@@ -19,9 +19,11 @@ from flashcards.number_desk import NumberDesk
 from flashcards.number_list import NumberList
 from flashcards.number_page import NumberPage
 from flashcards.overview import Overview, action_words, recorded_words
+from flashcards.own_desk import OwnDesk, OwnPage
 from flashcards.question_desk import QuestionDesk
 from flashcards.question_page import QuestionPage
 from flashcards.quizzes import open_quizzes
+from questions.models import Note
 
 MOST_PUT_OFF, MOST_TICKS = 200, 50
 POINT = re.compile(r"[A-Za-z0-9_-]{1,40}")  # a rubric point's id
@@ -199,6 +201,8 @@ def desk_for(request: HttpRequest, card: Card | None, sitting: Sitting) -> Desk:
     alone = sitting.only == "this"
     if card is None:
         kind, sitting = Desk, Sitting() if alone else sitting
+    elif card.note_id and card.note.kind != Note.Kind.NUMBER:
+        kind = OwnPage if alone else OwnDesk
     elif card.note_id:
         kind = NumberPage if alone else NumberDesk
     else:

@@ -1,5 +1,6 @@
 """Which questions and number cards a person may meet."""
 from django.db.models import Q, QuerySet
+from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from questions.loading import read_checks
@@ -21,3 +22,8 @@ def notes_for(user: User) -> QuerySet[Note]:
     """The number cards that this person drills: the bank's and their own, no draft and none retired."""
     whose = Q(owner=None) | Q(owner=user)
     return Note.objects.filter(whose, draft=False, retired=False).select_related("topic")
+
+
+def own_note_for(user: User, pk: int) -> Note:
+    """A note that this person made for themselves; any other is unknown (404)."""
+    return get_object_or_404(Note.objects.select_related("topic"), pk=pk, owner=user)

@@ -6,6 +6,7 @@ from questions.markup import MARKDOWN, safe_html
 
 LONGEST_LINE = 160
 CLOZE = re.compile(r"\{\{c(\d{1,3})::((?:(?!\{\{|\}\}).)*?)(?:::((?:(?!\{\{|\}\}).)*?))?\}\}", re.DOTALL)
+INLINE_TAG = re.compile(r"</?(?:em|strong|code|a)\b[^>]*>")
 TAG = re.compile(r"<[^>]*>")
 
 
@@ -39,7 +40,7 @@ def line_of(text: str) -> str:
     """A text in one plain line of at most 160 characters, its clozes filled in, safe wherever a note's `ask` stands."""
     while CLOZE.search(text):
         text = CLOZE.sub(lambda match: match[2], text)
-    plain = " ".join(unescape(TAG.sub(" ", MARKDOWN.render(text))).split())
+    plain = " ".join(unescape(TAG.sub(" ", INLINE_TAG.sub("", MARKDOWN.render(text)))).split())
     plain = plain.replace("[[", "[").replace("[^", "[")
     return plain if len(plain) <= LONGEST_LINE else f"{plain[:LONGEST_LINE - 1]}…"
 
