@@ -103,19 +103,19 @@ def make_key(path: Path) -> None:
         os.unlink(written)
 
 
-def database() -> dict[str, object]:
-    """The database that DATABASE_URL names, else drill.sqlite3 in the data folder, made safe for many writers."""
+def database(name: str = "DATABASE_URL") -> dict[str, object]:
+    """The database that a variable names, else drill.sqlite3 in the data folder, made safe for many writers."""
     config: dict[str, object] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(DATA_DIR / "drill.sqlite3")}
-    if url := text("DATABASE_URL"):
+    if url := text(name):
         try:
             known = url.startswith(("postgres://", "postgresql://", "sqlite:///"))
             config = environ.Env.db_url_config(url) if known else {}
         except ValueError as fault:
-            raise ImproperlyConfigured(f"DATABASE_URL can't be read: {fault}") from None
+            raise ImproperlyConfigured(f"{name} can't be read: {fault}") from None
         # Every thread would see an in-memory database of its own.
         if config.get("NAME", "") in ("", ":memory:"):
             example = "postgres://user:password@host/name or sqlite:////path/to/file"
-            raise ImproperlyConfigured(f"DATABASE_URL must look like {example}")
+            raise ImproperlyConfigured(f"{name} must look like {example}")
     if config["ENGINE"] == "django.db.backends.postgresql":
         return config | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
     pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA busy_timeout=10000"
@@ -126,6 +126,8 @@ DATA_DIR = data_folder()
 SECRET_KEY = secret_key()
 DEBUG = flag("DEBUG", False)
 DATABASES = {"default": database()}
+# Where reports are read from, when not from the database itself: a replica of it.
+REPORTS_DATABASE = database("REPORTS_DATABASE_URL") if text("REPORTS_DATABASE_URL") else None
 DRILL_HOST = text("DRILL_HOST", "127.0.0.1").strip("[]")
 PORT = number("PORT", 8000, most=65535)
 WEB_CONCURRENCY = number("WEB_CONCURRENCY", 2, most=99)

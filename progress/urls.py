@@ -1,10 +1,15 @@
 """Progress: what the log says, what is fitted to it, and what other settings would ask for."""
 from django.urls import path
 
-from progress import fit_views, what_if_views
+from progress import fit_views, views, what_if_views
 
 app_name = "progress"
 urlpatterns = [
+    path("", views.progress_page, name="page"),
+    path("readiness/", views.readiness_page, name="readiness"),
+    path("readiness/<slug:slug>.csv", views.readiness_csv, name="readiness_csv"),
+    path("cards/<int:pk>/", views.card_page, name="card"),
+    path("<slug:slug>.csv", views.sheet_csv, name="csv"),
     path("fit/", fit_views.fit_page, name="fit"),
     path("fit/start/", fit_views.start_fit, name="start_fit"),
     path("fit/adopt/", fit_views.adopt, name="adopt"),
