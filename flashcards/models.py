@@ -253,6 +253,11 @@ class Review(AppendOnly):
 
     class Meta:
         ordering = ["card", "ordinal"]
+        indexes = [
+            # All that reports ask of an answer: they read a log from the index alone, in its order.
+            models.Index(fields=["card", "ordinal", "kind", "study_day", "rating", "was", "stability", "due_day",
+                                 "attempt"], name="answers_in_order"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["card", "ordinal"], name="one_row_for_each_ordinal"),
             models.UniqueConstraint(fields=["names"], condition=Q(kind="undo"), name="undone_once"),
