@@ -126,8 +126,8 @@ class Backlog:
 
     @property
     def usual_days(self) -> int:
-        """The fewest of the days offered that the limit allows."""
-        return next((days for days in DAYS_OFFERED if days >= (self.fewest_days or HORIZON)), HORIZON)
+        """The fewest of the days offered that leave each day a quarter of the limit free."""
+        return next((days for days in DAYS_OFFERED if days * 3 >= (self.fewest_days or HORIZON) * 4), HORIZON)
 
     def plan(self, wanted: Wanted) -> Plan | None:
         """The plan that is wanted; None when its minutes or its days are too few."""

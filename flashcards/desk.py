@@ -1,5 +1,5 @@
 """What lies before the person in a review: the sitting, the card in hand, what was committed on it, the grades."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts.models import User
 from flashcards import queue, services
 from flashcards.card_history import CardHistory
+from flashcards.drills import Drill, Round
 from flashcards.forms import DueForm
 from flashcards.models import Attempt, Card, Draft, Rating, Review, State
 from flashcards.overview import action_words, next_words
@@ -22,15 +23,17 @@ class Sitting:
 
     later: tuple[int, ...] = ()
     only: str = ""  # "numbers", "this" (one question or number card, on its own page) or "" (all of the day)
+    drill: Drill | None = None  # the filters by which it goes instead of by the day
 
     def without(self, card: Card) -> "Sitting":
         """The sitting once this card is put off too, it last."""
-        return Sitting((*(pk for pk in self.later if pk != card.pk), card.pk), self.only)
+        return replace(self, later=(*(pk for pk in self.later if pk != card.pk), card.pk))
 
     @property
     def fields(self) -> dict[str, str]:
         """What a page's forms and addresses carry of it."""
         carried = {"later": ",".join(map(str, self.later)), "only": self.only}
+        carried |= self.drill.fields if self.drill else {}
         return {name: text for name, text in carried.items() if text}
 
 
@@ -48,10 +51,29 @@ class Desk:
     def day(self) -> queue.Day:
         return queue.today(self.user, self.now, self.sitting.only)
 
+    @cached_property
+    def round(self) -> Round | None:
+        """The drill by filters that this sitting is; None when it goes by the day."""
+        return Round(self.user, self.sitting.drill, self.now) if self.sitting.drill else None
+
+    @property
+    def drill_query(self) -> str:
+        """The address's query of the same filters, not yet begun."""
+        return urlencode(replace(self.sitting.drill, since=None).fields, safe=",")
+
     @property
     def left(self) -> int:
         """Cards still to be answered in this sitting."""
-        return len(self.day.first_in_line)
+        return len(self.round.line if self.round else self.day.first_in_line)
+
+    @property
+    def done(self) -> int:
+        """Cards answered in it, or on this day."""
+        return len(self.round.done) if self.round else self.day.done_today
+
+    @property
+    def minutes_left(self) -> int:
+        return self.round.minutes if self.round else self.day.minutes
 
     @property
     def left_beside(self) -> int:
@@ -60,11 +82,11 @@ class Desk:
 
     @property
     def place(self) -> int:
-        return self.day.done_today + 1
+        return self.done + 1
 
     @property
     def day_length(self) -> int:
-        return self.day.done_today + max(self.left, 1)
+        return self.done + max(self.left, 1)
 
     @cached_property
     def last(self) -> Review | None:
@@ -183,4 +205,4 @@ def address(card: Card | None = None, sitting: Sitting = Sitting()) -> str:
         return reverse("flashcards:number" if card.note_id else "flashcards:question", args=[card.item.slug])
     query = {"card": card.pk, "ordinal": card.next_ordinal} if card else {}
     query |= sitting.fields
-    return reverse("flashcards:review") + (f"?{urlencode(query, safe=',')}" if query else "")
+    return reverse("flashcards:review") + (f"?{urlencode(query, safe=',:')}" if query else "")

@@ -296,7 +296,7 @@ def today(user: User, now: datetime, only: str = "") -> Day:
     """The study day that holds `now`: what is left of it, how long it should take, and the days ahead."""
     profile, left = user.profile, plan(user, now, only)
     pace = pace_of(user)
-    line = [Place(card, left.recall.get(card.pk), pace.get(card.kind) or _stated_seconds(card)) for card in left.line]
+    line = [Place(card, left.recall.get(card.pk), pace.get(card.kind) or stated_seconds(card)) for card in left.line]
     own_pace = all(card.kind in pace for card in left.line)
     answered = Review.objects.filter(card__user=user).answers()
     days = answered.order_by("-study_day").values_list("study_day", flat=True).distinct()
@@ -453,7 +453,7 @@ def pace_of(user: User) -> dict[str, int]:
     return {kind: round(median(seconds)) for kind, seconds in taken.items() if len(seconds) >= PACE_FROM}
 
 
-def _stated_seconds(card: Card) -> int:
+def stated_seconds(card: Card) -> int:
     """How long a card should take whoever answers it."""
     return NUMBER_SECONDS if card.note_id else card.question.minutes * 60
 

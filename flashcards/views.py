@@ -13,6 +13,7 @@ from drillapp.htmx import render_page, wants_fragment
 from flashcards import access, queue, services
 from flashcards.card_history import title_of
 from flashcards.desk import Desk, Sitting
+from flashcards.drills import Round, drill_of
 from flashcards.leeches import is_told
 from flashcards.models import Card, Rating, Review
 from flashcards.number_desk import NumberDesk
@@ -190,7 +191,11 @@ def next_turn(request: HttpRequest, sitting: Sitting, last: Card | None = None) 
     """Show the next card of the day, or the end of the sitting; on a question's own page that question again."""
     if last and sitting.only == "this":
         return turn(request, access.card_for(request.user, last.pk), sitting)
-    card = queue.next_card(request.user, timezone.now(), sitting.later, sitting.only)
+    now = timezone.now()
+    if sitting.drill:
+        card = Round(request.user, sitting.drill, now).next_card(sitting.later)
+    else:
+        card = queue.next_card(request.user, now, sitting.later, sitting.only)
     if card is not None and card.pk in sitting.later:
         messages.info(request, "Only what you put off is left.")
     return turn(request, card, sitting)
@@ -250,7 +255,9 @@ def is_key(text: str) -> bool:
 def sitting_of(sent: QueryDict) -> Sitting:
     """The sitting that a page belongs to: the cards put off in it, in the order they were, and what it is about."""
     later = dict.fromkeys(int(pk) for pk in sent.get("later", "").split(",")[-MOST_PUT_OFF:] if is_key(pk))
-    return Sitting(tuple(later), sent["only"] if sent.get("only") in ("numbers", "this") else "")
+    drill = drill_of(sent)
+    only = sent["only"] if sent.get("only") in ("numbers", "this") else ""
+    return Sitting(tuple(later), only, drill if drill.since else None)
 
 
 def ticked(request: HttpRequest) -> list[str]:

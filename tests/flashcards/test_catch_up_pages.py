@@ -51,7 +51,7 @@ def hidden(page: str) -> dict[str, str]:
 
 def test_after_three_weeks_today_says_what_is_still_known_and_how_to_go_on(as_ada: Client, away: list[Card]):
     page = text(as_ada.get(TODAY))
-    # Good at first: a stability of 2.3065 days (w2); 21 days later it is known with 0.702 by FSRS-6's curve, worked by hand.
+    # Good at first: a stability of 2.3065 days (w2), so 0.702 after 21 days by FSRS-6's curve, worked by hand.
     assert "30 are due after three weeks away. You would still know about 21 of them." in page
     assert "All at once they would take about two hours." in page
     assert "Use this plan" in page
