@@ -58,11 +58,11 @@ class Course:
     all_started: int | None  # the first day at whose end nothing is new
 
 
-def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int) -> Course:
+def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int, known_from: int = 0) -> Course:
     """One play of the coming `days`, today first: whoever is due and lowest in predicted recall comes first.
 
     Whether a card is remembered, and its grade, are drawn with `seed`. Fuzz, siblings and learning steps are left out;
-    a lapse is looked at twice.
+    a lapse is looked at twice. What is known is worked out from the day `known_from` on.
     """
     w, effort, rng = np.array(terms.parameters), np.array(habits.effort), np.random.default_rng(seed)
     stability, difficulty = deck.stability.astype(float), deck.difficulty.astype(float)
@@ -89,7 +89,8 @@ def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int) -
         due[seen] = day + intervals(stability[seen], day, terms)
         made["reviews"][day], made["started"][day] = len(line), len(begun)
         made["seconds"][day] = (deck.seconds[seen] * effort[np.concatenate([grade, first]) - 1]).sum()
-        made["known"][day] = recall_of(day - last[~new], stability[~new], w).sum()
+        if day >= known_from:
+            made["known"][day] = recall_of(day - last[~new], stability[~new], w).sum()
         if all_started is None and not new.any():
             all_started = day
     return Course(**made, all_started=all_started)

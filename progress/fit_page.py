@@ -63,6 +63,10 @@ class FitPage:
         return self.work.result if self.work else {}
 
     @property
+    def fitted_to(self) -> str:
+        return f"to {self.result['scored']:,} reviews of {self.result['answers']:,} answers"
+
+    @property
     def is_judged(self) -> bool:
         return bool(self.result.get("gain"))
 

@@ -3,7 +3,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from calculators.pictures import Drawing, Path, Scale, Shape, Text, line
+from calculators.pictures import Drawing, Scale, Shape, Text, line
+from progress.pictures import dot
 
 ERRORS = 2  # standard errors to either side of a dot
 
@@ -34,15 +35,14 @@ def gains(lanes: Sequence[Lane], *, width: int) -> Drawing:
     """
     left, right, pitch, top = 92, width - 58, 26, 26
     low, high = min(0, *(lane.low for lane in lanes)), max(0, *(lane.high for lane in lanes))
-    step = tick(high - low)
+    step = tick(high - low, most=width // 120)
     place = Scale(floor(low / step) * step, ceil(high / step) * step, left, right)
     foot = top + pitch * len(lanes) + 8
     ticks = [at * step for at in range(floor(low / step), ceil(high / step) + 1)]
     shapes: list[Shape] = [line(place(at), top, place(at), foot, "grid") for at in ticks]
-    shapes += [Text(place(at), foot + 18, f"{at:+.{decimals(step)}f}" if at else "0", "axis", "middle") for at in ticks]
+    shapes += [Text(place(at), foot + 18, signed(at, decimals(step)) if at else "0", "axis", "middle") for at in ticks]
     shapes += [line(place(0), top - 6, place(0), foot, "ink thin"),
-               Text(place(0), 12, "as good as the defaults", "axis", anchor(place(0), width)),
-               Text(width, 12, f"gain, ± {ERRORS} s.e.", "axis", "end") if width > 500 else Text(0, 12, "", "axis")]
+               Text(place(0), 12, "as good as the defaults", "axis", anchor(place(0), width))]
     for at, lane in enumerate(lanes):
         y = top + pitch * (at + 0.5) + (8 if lane.of_all else 0)
         if lane.of_all:
@@ -50,28 +50,26 @@ def gains(lanes: Sequence[Lane], *, width: int) -> Drawing:
         shapes += [Text(0, y + 5, lane.name, "now" if lane.of_all else "label"),
                    line(place(lane.low), y, place(lane.high), y, "ink" if lane.of_all else "edge"),
                    dot(place(lane.mean), y, 5 if lane.of_all else 3.5, "present" if lane.of_all else "other"),
-                   Text(width, y + 5, f"{lane.mean:+.4f}", "now" if lane.of_all else "axis", "end")]
+                   Text(width, y + 5, signed(lane.mean, 4), "now" if lane.of_all else "axis", "end")]
     of_all = lanes[-1]
     finding = f"On {of_all.predictions:,} later reviews the fit gained {of_all.mean:.4f} nats of log loss on each, " \
               f"with a standard error of {of_all.error:.4f}."
     return Drawing(width, foot + 26, finding, tuple(shapes))
 
 
-def dot(x: float, y: float, radius: float, css: str) -> Path:
-    """A disc."""
-    half = f"a{radius:g} {radius:g} 0 1 0"
-    return Path(f"M{x - radius:g} {y:g}{half} {2 * radius:g} 0{half} -{2 * radius:g} 0Z", css)
-
-
-def tick(span: float) -> float:
-    """A round step (1, 2 or 5 at some power of ten) that cuts the span into about four."""
-    rough = max(span, 1e-6) / 4
+def tick(span: float, most: int = 5) -> float:
+    """A round step (1, 2 or 5 at some power of ten) that cuts the span into `most` or fewer."""
+    rough = max(span, 1e-6) / most
     power = 10 ** floor(log10(rough))
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
 
 
 def decimals(step: float) -> int:
     return max(-floor(log10(step) + 1e-9), 0)
+
+
+def signed(value: float, places: int) -> str:
+    return f"{value:+.{places}f}".replace("-", "−")
 
 
 def anchor(x: float, width: float) -> str:

@@ -64,7 +64,9 @@ def outcomes(
         plays = []
         for play in range(replicas):
             tell((at + play / replicas) / len(retentions), f"Playing a year at {retention:.2f}")
-            course = project(deck, replace(terms, desired_retention=retention), habits, days=days, seed=seed + play)
+            course = project(
+                deck, replace(terms, desired_retention=retention), habits, days=days, seed=seed + play,
+                known_from=days - 1)
             plays.append((course.seconds.mean() / 60, course.known[-1], (course.held > 0).mean()))
         minutes, known, held = zip(*plays, strict=True)
         found.append(Outcome(retention, _spread(minutes), _spread(known), float(np.mean(held))))

@@ -62,15 +62,13 @@ class WhatIfPage:
 
     @cached_property
     def comparisons(self) -> list[str]:
-        """What a bit more and a bit less would do, and where a minute brings most."""
+        """What a bit more and a bit less would do."""
         words = []
         for way in (ASIDE, -ASIDE):
             wanted = self.own.retention + way
             other = min(self.outcomes, key=lambda one: abs(one.retention - wanted))
             if (other.retention - self.own.retention) * way > 0:
                 words.append(self._beside(other))
-        best = max(self.outcomes, key=lambda one: one.known.middle / max(one.minutes.middle, 0.01))
-        words.append(f"A minute brings most at {best.retention:.2f}.")
         return words
 
     def _beside(self, other: Outcome) -> str:

@@ -2,7 +2,8 @@
 from collections.abc import Callable, Sequence
 
 from calculators.pictures import Drawing, Scale, Shape, Text, line
-from progress.fit_pictures import dot, tick
+from progress.fit_pictures import tick
+from progress.pictures import dot
 from progress.what_if import Outcome, Spread
 
 NAMED = (0.70, 0.75, 0.80, 0.85, 0.90, 0.97)
@@ -18,13 +19,13 @@ def year(outcomes: Sequence[Outcome], asked: float, cards: int, *, width: int) -
     top, foot = 26, 26 + plot
     low, end = foot + gap, foot + gap + plot
     known = f"cards known after a year, of {cards:,}"
-    shapes = [*_panel(outcomes, asked, lambda one: one.minutes, "minutes a day", across, top, foot, width),
-              *_panel(outcomes, asked, lambda one: one.known, known, across, low, end, width)]
     own, mine, last = across(asked), next(one for one in outcomes if one.retention == asked), outcomes[-1]
+    shapes = [line(own, 20, own, foot, "target"), line(own, low - 6, own, end, "target"),
+              *_panel(outcomes, asked, lambda one: one.minutes, "minutes a day", across, top, foot, width),
+              *_panel(outcomes, asked, lambda one: one.known, known, across, low, end, width)]
     shapes += [Text(across(at), end + 18, f"{at:.2f}".lstrip("0"), "axis", "middle")
                for at in NAMED if outcomes[0].retention <= at <= last.retention]
-    shapes += [line(own, 20, own, foot, "target"), line(own, low - 6, own, end, "target"),
-               Text((left + right) / 2, end + 38, "desired retention", "axis", "middle"),
+    shapes += [Text((left + right) / 2, end + 38, "desired retention", "axis", "middle"),
                Text(own - 5, 17, f"asked for {asked:.2f}", "pen-text", "end")]
     finding = f"At {asked:.2f}, {mine.minutes.middle:.1f} minutes a day and {mine.known.middle:,.0f} cards known; " \
               f"at {last.retention:.2f}, {last.minutes.middle:.1f} and {last.known.middle:,.0f}."
