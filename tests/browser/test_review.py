@@ -9,7 +9,7 @@ from accounts import services as people
 from accounts.models import User
 from drillapp.settings import SITE_URL
 from flashcards import services
-from flashcards.models import Attempt, Card, Draft, Review
+from flashcards.models import Attempt, Card, Draft, Rating, Review
 from questions import loading
 from tests.browser.conftest import LOOKS
 
@@ -312,3 +312,148 @@ def test_a_phone_never_scrolls_sideways(visit: Visit, learner: User):
         for fold in page.locator(".fold:not(.lab-fold) > summary").all():
             fold.click()
         assert fits(), f"{slug}, answered"
+
+
+# What a screen reader is told: each text that the live region comes to hold, in order.
+HEAR = """() => {
+  window.heard = [];
+  const region = document.getElementById("messages");
+  new MutationObserver(() => {
+    const said = region.textContent.replace(/\\s+/g, " ").trim();
+    if (said) window.heard.push(said);
+  }).observe(region, { childList: true, subtree: true, characterData: true });
+}"""
+
+
+def heard(page: Page) -> list[str]:
+    """What was announced since this was last asked."""
+    settled(page)
+    return page.evaluate("window.heard.splice(0)")
+
+
+def test_the_whole_loop_by_keyboard_and_by_roles(visit: Visit, learner: User):
+    kinds = Review.objects.values_list("kind", flat=True).order_by("pk")
+    page = visit(user=learner)
+    page.goto("/")
+    page.keyboard.press("Enter")
+    page.wait_for_url("/review/")
+    page.evaluate(HEAR)
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    expect(page.locator("#card")).to_match_aria_snapshot("""
+    - heading /1 of 2/ [level=1]
+    - region "The question"
+    - button /Check/
+    - region "this card":
+      - button /Not today/
+      - button /Suspend/
+    """)
+
+    # Commit: focus lands on the heading that says the answer is there; the grades are a form of four buttons.
+    page.keyboard.press("c")
+    expect(page.locator("#commit [name=said_A]")).to_be_focused()
+    for tokens in ENGINE_MAP.values():
+        page.keyboard.type(tokens)
+        page.keyboard.press("Tab")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="beside the staff answer")).to_be_focused()
+    expect(page.get_by_role("checkbox")).to_have_count(7)
+    expect(page.locator("#card")).to_match_aria_snapshot("""
+    - form "Grade":
+      - button /Again/
+      - button /Hard/
+      - button /Good/
+      - button /Easy/
+    """)
+    heard(page)
+
+    # A double tap on a grade is one grade, told once; focus is on the next card's heading.
+    page.keyboard.press("3")
+    page.keyboard.press("3")
+    expect(page.get_by_role("heading", name="2 of 2")).to_be_focused()
+    (said,) = heard(page)
+    assert said.startswith("Recorded: Good. Next ")
+    assert list(kinds) == ["answer"]
+
+    # Undone, and graded again.
+    page.keyboard.press("u")
+    expect(page.get_by_role("heading", name="beside the staff answer")).to_be_focused()
+    (said,) = heard(page)
+    assert said.startswith("Undone: Good.")
+    page.keyboard.press("Space")
+    expect(page.get_by_role("heading", name="2 of 2")).to_be_focused()
+    heard(page)
+
+    # Put off and suspended, each told once with its undo, and taken back.
+    second = page.get_by_role("heading", name="2 of 2: One long prompt among decoders")
+    for key, words, kind in (("-", "Put off: it comes up tomorrow.", "bury"), ("@", "Suspended: ", "suspend")):
+        page.keyboard.press(key)
+        expect(second).to_have_count(0)  # another new one has come in its place
+        expect(page.get_by_role("heading", level=1)).to_be_focused()
+        (said,) = heard(page)
+        assert said.startswith(words)
+        assert "Undo" in said
+        assert kinds.last() == kind
+        page.keyboard.press("u")
+        expect(second).to_be_focused()
+        assert len(heard(page)) == 1
+
+    # A due day that can't be read: focus is on the field, which is described by what is wrong with it.
+    graded = card_of(learner, "token-budget")
+    page.goto(address(graded))
+    page.evaluate(HEAR)
+    page.keyboard.press("d")
+    field = page.get_by_role("textbox", name="Due")
+    expect(field).to_be_focused()
+    page.keyboard.type("soon")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("“soon” can’t be read as a day")).to_be_visible()
+    expect(field).to_be_focused()
+    expect(field).to_have_value("soon")
+    expect(field).to_have_accessible_description("“soon” can’t be read as a day; type a day such as 2026-12-24, or a "
+                                                 "number of days such as “in 5 days”.")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("in 5 days")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Due day set: it comes back on")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    assert len(heard(page)) == 1
+    assert kinds.last() == "set_due"
+
+
+def test_single_keys_turned_off_do_nothing(visit: Visit, learner: User):
+    learner.profile.single_keys = False
+    learner.profile.save()
+    page = visit(user=learner)
+    page.goto("/review/")
+    for key in ("-", "@", "c", "l", "/", "?", "7", "Escape", "Space"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    assert page.url.endswith("/review/")
+    assert page.locator("#commit [name=said_A]").input_value() == ""
+    page.locator("#commit [name=said_A]").fill("1")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#grade")).to_be_visible()
+    page.keyboard.press("3")
+    page.goto("/keys/")
+    expect(page.get_by_text("Single keys are turned off")).to_be_visible()
+    assert not Review.objects.exists()
+
+
+def test_an_earlier_answer_is_changed_by_keyboard_and_told(visit: Visit, learner: User, check_access: Check):
+    card = card_of(learner, "token-budget")
+    assert services.answer_card(card, Rating.GOOD, ordinal=1, now=timezone.now())
+    page = visit(user=learner)
+    page.goto("/questions/token-budget/")
+    page.get_by_text("Good, change it").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.locator(".regrade").get_by_role("button", name="Again")).to_be_focused()
+    check_access(page)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").first).to_contain_text("Changed to Again; it comes back")
+    assert Review.objects.answers().get().rated == Rating.AGAIN
+    page.keyboard.press("u")
+    expect(page.get_by_role("status").first).to_contain_text("Undone: Grade changed")
+    assert Review.objects.answers().get().rated == Rating.GOOD
+    page.goto("/history/")
+    check_access(page)
