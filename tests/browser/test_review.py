@@ -420,6 +420,39 @@ def test_the_whole_loop_by_keyboard_and_by_roles(visit: Visit, learner: User):
     assert kinds.last() == "set_due"
 
 
+# What a double tap does when its second half comes right after the next card has come in.
+TAP_AGAIN = """(second) => {
+  document.addEventListener("htmx:afterSwap", () => {
+    if (second === "Space") {
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: " ", bubbles: true, cancelable: true }));
+    } else {
+      const there = document.querySelector('#commit [name="aloud"]');
+      there.dispatchEvent(new MouseEvent("click", { detail: 2, bubbles: true, cancelable: true }));
+    }
+    document.documentElement.dataset.tapped = second;
+  }, { once: true });
+}"""
+
+
+def test_the_second_half_of_a_double_tap_does_nothing_to_the_next_card(
+    visit: Visit, transactional_db: None, ada: User, real_deck: loading.Bank
+):
+    loading.load_bank(real_deck)
+    page = visit(user=ada)
+    page.goto("/review/")
+    page.evaluate(TAP_AGAIN, "Space")
+    page.keyboard.press("Space")  # flips; the second would take Good
+    expect(page.locator("html[data-tapped=Space]")).to_have_count(1)
+    expect(page.locator("#grade")).to_be_visible()
+    settled(page)
+    page.evaluate(TAP_AGAIN, "pointer")
+    page.locator(".grade", has_text="Good").click()  # the next card’s Flip may lie where Good was
+    expect(page.locator("html[data-tapped=pointer]")).to_have_count(1)
+    expect(page.locator("#commit")).to_be_visible()
+    settled(page)
+    assert (Review.objects.count(), Attempt.objects.filter(kind="check").count()) == (1, 1)
+
+
 def test_single_keys_turned_off_do_nothing(visit: Visit, learner: User):
     learner.profile.single_keys = False
     learner.profile.save()
