@@ -9,6 +9,7 @@ from flashcards import adoption, memory, services
 from flashcards.memory import DEFAULT_PARAMETERS
 from flashcards.models import Adoption, Card, Rating, Review
 from tests.flashcards.conftest import NOON
+from tests.flashcards.test_threads import THREADS, at_once
 
 OWN = [*DEFAULT_PARAMETERS[:2], 5.0, *DEFAULT_PARAMETERS[3:20], 0.3]
 DAY = timedelta(days=1)
@@ -94,4 +95,23 @@ def test_an_answer_given_while_logs_are_replayed_counts(
     monkeypatch.setattr(adoption, "_replayed", slow)
     adoption.adopt(card.user, OWN, now=NOON)
     assert answered == [True]
+    assert all(services.rebuild_card(card, write=False) == "" for card in Card.objects.all())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_answers_given_during_a_switch_go_by_one_set_of_parameters(studied: list[Card]) -> None:
+    """Eight threads answer while two switch: whoever is first, each card is what its log says by what is in use."""
+    user, cards = studied[0].user, studied[:3]
+    first = {card.pk: card.next_ordinal for card in cards}
+
+    def act(number: int) -> None:
+        if number < 2:
+            adoption.adopt(user, OWN if number else [], now=NOON)
+            return
+        card = cards[number % 3]
+        for at in range(3):
+            ordinal = first[card.pk] + at
+            services.answer_card(card, Rating.GOOD, ordinal=ordinal, now=NOON + (50 + at + number) * DAY)
+
+    assert at_once(act) == [None] * THREADS
     assert all(services.rebuild_card(card, write=False) == "" for card in Card.objects.all())
