@@ -57,9 +57,11 @@ class ActionList:
 
     def action(self, row: Review, count: int) -> Action:
         several = count > 1
-        words = IN_BATCHES.get(row.kind, "{count} cards changed").format(count=count) if several else deed(row)
+        words = IN_BATCHES.get(row.kind, "{count} cards changed")
+        if row.kind == Review.Kind.SET_DUE and row.asked:
+            words = "Brought {count} more cards into the day"
         return Action(
-            row, words, None if several else row.card, row.undone,
+            row, words.format(count=count) if several else deed(row), None if several else row.card, row.undone,
             not row.undone and not (row.kind in services.MOVES_MEMORY and row.moved_since))
 
 

@@ -167,8 +167,9 @@ def spread(user: User, wanted: Wanted, seal: str, now: datetime) -> Plan | None:
 
 
 def spread_today(user: User, today: date) -> tuple[Review, int] | None:
-    """The latest act of this study day that gave cards other days and stands: one of its rows, and their count."""
+    """The latest act of this study day that gave several cards another due and stands: one of its rows, and their
+    count. Rows that are `asked` brought cards into the day; the others gave them other days."""
     rows = Review.objects.filter(
-        card__user=user, study_day=today, kind=Review.Kind.SET_DUE, batch__isnull=False, asked=False).standing()
+        card__user=user, study_day=today, kind=Review.Kind.SET_DUE, batch__isnull=False).standing()
     row = rows.order_by("-pk").first()
     return row and (row, rows.filter(batch=row.batch).count())

@@ -47,5 +47,5 @@ def undo_catch_up(request: HttpRequest) -> HttpResponse:
     if undone is None:
         messages.info(request, "Nothing was undone: it was taken back before.")
     else:
-        messages.info(request, "Undone: every card is due again when it was.")
+        messages.info(request, "Undone: every card is due when it was before.")
     return redirect("flashcards:today")

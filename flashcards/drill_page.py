@@ -80,6 +80,9 @@ def facets(missed: set[int]) -> list[Facet]:
         Facet("topic", "Topic", [(slug, slug, lambda card, slug=slug: topic_of(card) == slug) for slug in topics]),
         Facet("kind", "Kind", [
             (kind, kind, lambda card, kind=kind: card.kind == kind) for kind in (*Question.Kind.values, "number")]),
+        Facet("level", "Level", [
+            (level, level, lambda card, level=level: bool(card.question_id) and card.question.level == level)
+            for level in Question.Level.values]),
         Facet("lab", "Lab", [(slug, slug, lambda card, slug=slug: lab_of(card) == slug) for slug in labs]),
     ]
 

@@ -20,6 +20,7 @@ from flashcards.study_day import study_day
 
 A_WEEK = timedelta(days=7)
 MOST_CHOICES = 60  # of one filter, as an address may name them
+FILTERS = ("topic", "kind", "level", "lab")
 MISSED = {"week": "missed this week"}
 
 
@@ -29,6 +30,7 @@ class Drill:
 
     topic: tuple[str, ...] = ()
     kind: tuple[str, ...] = ()
+    level: tuple[str, ...] = ()  # of questions alone
     lab: tuple[str, ...] = ()
     missed: str = ""  # "week": what was graded Again in the last seven study days
     new: bool = False  # cards that are not begun too
@@ -38,7 +40,7 @@ class Drill:
     @property
     def fields(self) -> dict[str, str]:
         """What an address and the forms of a review carry of it."""
-        carried = {name: ",".join(getattr(self, name)) for name in ("topic", "kind", "lab")}
+        carried = {name: ",".join(getattr(self, name)) for name in FILTERS}
         carried |= {"missed": self.missed, "new": "1" * self.new, "cram": "1" * self.cram}
         carried["since"] = instant_words(self.since) if self.since else ""
         return {name: text for name, text in carried.items() if text}
@@ -46,7 +48,7 @@ class Drill:
     @property
     def words(self) -> str:
         """What it takes, in words: "kv-cache, size, missed this week"; "all cards" without a filter."""
-        said = [*self.topic, *self.kind, *self.lab, *([MISSED[self.missed]] if self.missed else [])]
+        said = [*self.topic, *self.kind, *self.level, *self.lab, *([MISSED[self.missed]] if self.missed else [])]
         return ", ".join(said) or "all cards"
 
 
@@ -57,8 +59,8 @@ def drill_of(sent: QueryDict) -> Drill:
         return tuple(dict.fromkeys(said[:MOST_CHOICES]))
 
     missed = sent.get("missed", "")
-    return Drill(choices("topic"), choices("kind"), choices("lab"), missed if missed in MISSED else "",
-                 sent.get("new") == "1", sent.get("cram") == "1", read_instant(sent.get("since", "")))
+    return Drill(*map(choices, FILTERS), missed if missed in MISSED else "", sent.get("new") == "1",
+                 sent.get("cram") == "1", read_instant(sent.get("since", "")))
 
 
 def read_instant(text: str) -> datetime | None:
@@ -167,6 +169,8 @@ def matching(user: User, drill: Drill, today: date) -> list[Card]:
                          if drill.new else ~Q(state=State.NEW))
     if drill.topic:
         cards = cards.filter(Q(question__topic__slug__in=drill.topic) | Q(note__topic__slug__in=drill.topic))
+    if drill.level:
+        cards = cards.filter(question__level__in=drill.level)
     if drill.missed:
         this_week = Review.objects.filter(card__user=user, study_day__gt=today - A_WEEK).answers()
         cards = cards.filter(pk__in=this_week.filter(rated=Rating.AGAIN).values("card"))

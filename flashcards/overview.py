@@ -1,17 +1,23 @@
 """What Today says and draws about a person's study day."""
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from statistics import mean
 
+from django.db.models.functions import Coalesce
 from django.http import QueryDict
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 
 from accounts.models import Profile
+from calculators.labs import LABS
+from calculators.labs.base import Lab
 from calculators.pictures import NARROW, Drawing
-from flashcards import backlog, pictures
+from flashcards import backlog, drills, memory, pictures, queue
 from flashcards.catch_up_page import CatchUp
-from flashcards.models import Card, Direction, Rating, Review
+from flashcards.drills import Drill
+from flashcards.models import Card, Direction, Prediction, Rating, Review
 from flashcards.queue import Day, Place
 from flashcards.study_day import study_day
 from flashcards.templatetags.flashcards_tags import day_words, minutes_words
@@ -20,6 +26,9 @@ from questions.own import line_of
 from questions.services import inline, value_with_unit
 
 SHOWN_IN_LINE = 5
+MORE_KINDS = ("reviews", "new questions", "new numbers")  # what a limit of the day keeps back
+MOST_MORE, USUAL_MORE = 100, 5
+LEAST_OF_A_TOPIC = 3  # cards begun before a topic's mean recall says anything
 WIDE = 860
 
 
@@ -55,7 +64,7 @@ class Overview:
 
     @cached_property
     def spread(self) -> tuple[Review, int] | None:
-        """What a plan moved today: one of its rows, and how many cards."""
+        """What one act moved today, a plan or more of what was held back: one of its rows, and how many cards."""
         return backlog.spread_today(self.profile.user, self.day.study_day)
 
     @property
@@ -66,8 +75,55 @@ class Overview:
 
     @property
     def count(self) -> int:
-        """What the window's title counts: all that is left of the day."""
-        return len(self.day.first_in_line)
+        """What the window's title counts: what is due, as the header does."""
+        return len(self.day.due) + len(self.day.learning_due)
+
+    # More than the limits give, and what else there is
+
+    @property
+    def more_kinds(self) -> list[tuple[str, int]]:
+        """What a limit keeps back of which more can be had today: [("reviews", 60)]."""
+        return [(held.kind, held.count) for held in self.day.held_back if held.kind in MORE_KINDS]
+
+    @property
+    def usual_more(self) -> int:
+        return USUAL_MORE
+
+    @property
+    def latest_row(self) -> int:
+        """The key of the person's latest row, by which what is sent twice is known."""
+        rows = Review.objects.filter(card__user=self.profile.user).order_by("-pk")
+        return rows.values_list("pk", flat=True).first() or 0
+
+    @cached_property
+    def missed_count(self) -> int:
+        """How many cards were graded Again within the last seven study days."""
+        return len(drills.matching(self.profile.user, Drill(missed="week"), self.day.study_day))
+
+    @cached_property
+    def weak_topic(self) -> tuple[str, float, int] | None:
+        """The topic with the lowest mean recall today, that mean, and of how many cards; None before there is any."""
+        parameters, by_topic = queue.parameters(self.profile), defaultdict(list)
+        begun = Card.objects.filter(user=self.profile.user, suspended=False, stability__isnull=False)
+        topic = Coalesce("question__topic__slug", "note__topic__slug")
+        for slug, last_day, stability in begun.values_list(topic, "last_day", "stability"):
+            if slug:
+                since = max((self.day.study_day - last_day).days, 0)
+                by_topic[slug].append(memory.recall_after(since, stability, parameters))
+        means = [(mean(recalls), slug) for slug, recalls in by_topic.items() if len(recalls) >= LEAST_OF_A_TOPIC]
+        if not means:
+            return None
+        lowest, slug = min(means)
+        return slug, lowest, len(by_topic[slug])
+
+    @cached_property
+    def untried_lab(self) -> Lab | None:
+        """The first lab of the index of which nothing is recorded: no step said first, no question of it answered."""
+        user = self.profile.user
+        tried = set(Prediction.objects.filter(user=user).values_list("lab", flat=True))
+        begun = Card.objects.filter(user=user, last_day__isnull=False, question__isnull=False)
+        tried |= {drills.lab_of(card) for card in begun.select_related("question")}
+        return next((lab for slug, lab in LABS.items() if slug not in tried), None)
 
     @property
     def lead(self) -> str:

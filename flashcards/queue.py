@@ -70,6 +70,13 @@ class Place:
     seconds: int
 
 
+class Keyed(NamedTuple):
+    """A card by its key and its note's."""
+
+    pk: int
+    note_id: int | None
+
+
 class Fallen(NamedTuple):
     """A card in review that is due, as far as its place in line hangs on it; a backlog of thousands is read so."""
 
@@ -98,7 +105,7 @@ class UnderWay:
     steps: list[Card]  # inside learning steps, the earliest first
     of_today: list[Card]  # of these, what falls on this day
     due: list[Fallen]
-    held: int  # due past the limit
+    past: list[Fallen]  # due past the limit
     waiting: list[Sided]  # kept back by a sibling
     backlog: bool
     overdue: int  # of all that is due, what fell due on an earlier day
@@ -241,9 +248,9 @@ def plan(user: User, now: datetime, only: str = "", named: bool = True) -> Plan:
     done, siblings, steps = begun.done, begun.siblings, begun.steps
 
     numbers, new_waiting, numbers_held = _introduced(
-        new_numbers(user, day), profile.new_numbers_per_day - done["new numbers"], siblings)
+        new_numbers(user, day), _room(profile, done, "new numbers"), siblings)
     questions, _, questions_held = _introduced(
-        new_questions(user, day), profile.new_questions_per_day - done["new questions"], siblings)
+        new_questions(user, day), _room(profile, done, "new questions"), siblings)
     new_today = spread.interleave(
         numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
 
@@ -262,7 +269,7 @@ def plan(user: User, now: datetime, only: str = "", named: bool = True) -> Plan:
     held_back = [
         *_held("new questions", len(questions_held), profile.new_questions_per_day),
         *_held("new numbers", len(numbers_held), profile.new_numbers_per_day),
-        *_held("reviews", begun.held, profile.reviews_per_day),
+        *_held("reviews", len(begun.past), profile.reviews_per_day),
         *_held_by_siblings([*begun.waiting, *new_waiting] if named else []),
         *(_put_off(user, day) if named else []),
     ]
@@ -284,6 +291,20 @@ def _mixed(due: list[Card], new: list[Card], profile: Profile, done: Counter) ->
             return due + new
     return spread.interleave(
         due, new, reviews_done=done["reviews"], new_done=done["new numbers"] + done["new questions"])
+
+
+def held_back(user: User, now: datetime, kind: str, count: int) -> list[int]:
+    """The first so many cards, by their keys, that a limit of the day keeps back: "reviews", "new questions" or "new
+    numbers"; none whose sibling has the day."""
+    profile = user.profile
+    day = study_day(now, profile.zone, profile.day_start)
+    begun = _under_way(user, day)
+    if kind == "reviews":
+        return [fallen.pk for fallen in begun.past[:count]]
+    offered = new_questions if kind == "new questions" else new_numbers
+    *_, held = _introduced(offered(user, day), _room(profile, begun.done, kind), begun.siblings)
+    notes = dict(Card.objects.filter(pk__in=held).values_list("pk", "note"))
+    return [pk for pk in held if begun.siblings.gives(Keyed(pk, notes[pk]))][:count]
 
 
 def due_count(user: User, now: datetime) -> int:
@@ -346,14 +367,14 @@ def _under_way(user: User, day: date) -> UnderWay:
 
     fell_due = _open(user, day).filter(state=State.REVIEW, due_day__lte=day)
     due = list(map(Fallen._make, fell_due.values_list(*Fallen._fields)))
-    room = max(profile.reviews_per_day - done["reviews"], 0)
+    room = _room(profile, done, "reviews")
     overdue = sum(fallen.due_day < day for fallen in due)
     backlog = bool(overdue) or len(due) > room
     due.sort(key=lambda fallen: (*_place(fallen, day, profile if backlog else None), fallen.pk))
     due, kept = siblings.sort_out(due)
     room = max(room, sum(fallen.asked for fallen in due))
     return UnderWay(
-        done, siblings, steps, of_today, due[:room], len(due[room:]), [*waiting, *kept], backlog, overdue)
+        done, siblings, steps, of_today, due[:room], due[room:], [*waiting, *kept], backlog, overdue)
 
 
 def _place(fallen: Fallen, day: date, backlog_of: Profile | None) -> tuple[bool, float]:
@@ -422,18 +443,29 @@ def _put_off(user: User, day: date) -> list[Held]:
     return [Held("put off", count, f"{count} put off to tomorrow")] if count else []
 
 
+def _room(profile: Profile, done: Counter, kind: str) -> int:
+    """How many of a kind the day still lets through: its limit, with what was brought past it, less what was done."""
+    limits = {"reviews": profile.reviews_per_day, "new questions": profile.new_questions_per_day,
+              "new numbers": profile.new_numbers_per_day}
+    return max(limits[kind] + done[f"more {kind}"] - done[kind], 0)
+
+
 def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
-    """What the study day has seen, by the log: how many reviews, new questions and new numbers, and of each note that
-    was answered the card that was, {note: card}."""
+    """What the study day has seen, by the log: how many reviews, new questions and new numbers, and how many of each
+    its person brought past the limit ("more reviews"); and of each note that was answered the card that was."""
     done: Counter = Counter()
     answered: dict[int, int] = {}
-    seen = Review.objects.filter(card__user=user, study_day=day).answers().order_by("pk")
-    for was, note, card in seen.values_list("was", "card__note", "card"):
+    rows = Review.objects.filter(card__user=user, study_day=day)
+    brought = rows.filter(kind=Review.Kind.SET_DUE, asked=True, batch__isnull=False).standing().order_by()
+    read = "pk", "kind", "was", "card__note", "card"
+    seen = rows.answers().order_by().values_list(*read).union(brought.values_list(*read), all=True)
+    for _, kind, was, note, card in seen.order_by("pk"):
+        more = "more " * (kind == Review.Kind.SET_DUE)
         if was == State.REVIEW:
-            done["reviews"] += 1
+            done[f"{more}reviews"] += 1
         elif was == State.NEW:
-            done["new numbers" if note else "new questions"] += 1
-        if note:
+            done[f"{more}{'new numbers' if note else 'new questions'}"] += 1
+        if note and not more:
             answered[note] = card
     return done, answered
 

@@ -161,13 +161,26 @@ def add_to_drill(card: Card, *, ordinal: int, now: datetime) -> bool:
     card = _locked(card)
     if ordinal != card.next_ordinal or card.suspended or card.asked:
         return False
-    today = _place(card, now)["study_day"]
-    if card.state in (State.LEARNING, State.RELEARNING):
-        due = Due(at=min(card.due_at, now), asked=True)
-    else:
-        due = Due(day=min(card.due_day or today, today), asked=True)
-    _move(card, Review.Kind.SET_DUE, now, due)
+    _move(card, Review.Kind.SET_DUE, now, _asked(card, now))
     return True
+
+
+@transaction.atomic
+def bring_more(user: User, kind: str, count: int, *, after: int, now: datetime) -> int:
+    """Have so many more of what a limit of the day keeps back in today's line ("reviews", "new questions" or "new
+    numbers"), in one act that one undo takes back; how many came.
+
+    None come, and nothing is written, once more were brought since the page was made: `after` is the key of the
+    person's latest row then.
+    """
+    list(Profile.objects.select_for_update().filter(user=user))  # of two that ask at once one comes first
+    brought = Review.objects.filter(card__user=user, pk__gt=after, asked=True, batch__isnull=False)
+    if brought.exists():
+        return 0
+    batch, cards = uuid4(), _locked_all(user, queue.held_back(user, now, kind, count))
+    for card in cards:
+        _move(card, Review.Kind.SET_DUE, now, _asked(card, now), batch)
+    return len(cards)
 
 
 @transaction.atomic
@@ -390,6 +403,14 @@ def _place(card: Card, now: datetime) -> dict[str, Any]:
     """Where in the person's days a row falls: study day, and the zone and day start that say so."""
     profile = card.user.profile
     return {"study_day": _day(card, now), "zone": profile.zone, "day_start": profile.day_start}
+
+
+def _asked(card: Card, now: datetime) -> Due:
+    """The due of a card that is asked for out of turn."""
+    today = _day(card, now)
+    if card.state in (State.LEARNING, State.RELEARNING):
+        return Due(at=min(card.due_at, now), asked=True)
+    return Due(day=min(card.due_day or today, today), asked=True)
 
 
 def _move(card: Card, kind: Review.Kind, now: datetime, due: Due, batch: UUID | None = None) -> None:

@@ -12,6 +12,7 @@ from flashcards import (
     quiz_views,
     reminder_views,
     setting_views,
+    today_views,
     transfer_views,
     views,
 )
@@ -19,6 +20,7 @@ from flashcards import (
 app_name = "flashcards"
 urlpatterns = [
     path("", views.today_page, name="today"),
+    path("more/", today_views.bring_more, name="bring_more"),
     path("catch-up/", catch_up_views.catch_up_page, name="catch_up"),
     path("catch-up/undo/", catch_up_views.undo_catch_up, name="undo_catch_up"),
     path("drill/", drill_views.drill_page, name="drill"),

@@ -23,7 +23,7 @@ OPEN_TO_STRANGERS = {
 }  # fmt: skip
 BY_SECRET = {"flashcards:calendar", "flashcards:stop_mail"}  # open to whoever holds the secret in the address
 SAMPLE = {"pk": "1", "slug": "scheduler", "token": "none", "key": "none", "uidb36": "1", "app_label": "questions"}
-SAMPLE |= {"object_id": "1", "number": "1", "content_type_id": "1", "url": "none"}
+SAMPLE |= {"object_id": "1", "number": "1", "content_type_id": "1", "url": "none", "what": "none"}
 
 
 def routes(resolver: URLResolver, prefix: str = "", space: str = "") -> Iterator[tuple[str, str]]:

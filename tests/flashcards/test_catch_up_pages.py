@@ -10,12 +10,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
+from calculators.labs import LABS
 from calculators.pictures import Bar, Text
-from flashcards import catch_up_pictures, services
+from flashcards import catch_up_pictures, queue, services
 from flashcards.catch_up_page import CatchUp
 from flashcards.catch_up_pictures import DayBar
-from flashcards.models import Card, Rating, Review
+from flashcards.models import Card, Prediction, Rating, Review
+from flashcards.overview import Overview
 from flashcards.study_day import study_day
+from questions.models import Question
 from tests.flashcards.conftest import NOON
 
 CATCH_UP, TODAY = reverse("flashcards:catch_up"), reverse("flashcards:today")
@@ -126,9 +129,55 @@ def test_eve_cannot_undo_what_ada_spread(as_ada: Client, ada: User, eve: User, a
     assert not Review.objects.filter(kind="undo").exists()
 
 
-def test_the_title_counts_what_is_left(as_ada: Client, ada: User, deal: Callable):
-    deal(2)
-    assert "<title>(2) Today · drillapp</title>" in text(as_ada.get(TODAY))
+def test_the_title_counts_what_is_due(as_ada: Client, ada: User, away: list[Card]):
+    assert "<title>(24) Today · drillapp</title>" in text(as_ada.get(TODAY))  # by the limit, as in the header
+
+
+def test_with_nothing_due_today_leads_on(as_ada: Client, ada: User, deal: Callable):
+    for card in deal(3):
+        assert services.answer_card(card, Rating.EASY, ordinal=1, now=timezone.now())
+    page = text(as_ada.get(TODAY))
+    assert "<title>Today · drillapp</title>" in page
+    assert "Nothing is due. The next falls due on " in page
+    assert "Drill scheduling</a>, your weakest topic: a mean recall of 1.00 over 3 cards." in page
+    assert "A lab you have not tried:" in page
+    assert "take a quiz" in page
+
+
+def test_a_lab_is_tried_once_a_step_was_said_or_a_question_of_it_answered(ada: User, card: Card):
+    first, second, third, *_ = LABS
+    Prediction.objects.create(user=ada, lab=first, step=1, predicted=1, actual=1, right=True, at=NOON)
+    Question.objects.update(runs={"a": {"lab": second}})
+    assert Overview(queue.today(ada, NOON), ada.profile).untried_lab == LABS[second]
+    assert services.answer_card(card, Rating.EASY, ordinal=1, now=NOON)
+    assert Overview(queue.today(ada, NOON), ada.profile).untried_lab == LABS[third]
+
+
+def test_more_than_the_limit_comes_once_and_first(as_ada: Client, ada: User, deal: Callable):
+    deal(6)
+    ada.profile.new_questions_per_day = 2
+    ada.profile.save()
+    page = text(as_ada.get(TODAY))
+    sent = {"kind": "new questions", "count": "3", "after": re.search(r'name="after" value="(\d+)"', page)[1]}
+    address = reverse("flashcards:bring_more")
+    page = text(as_ada.post(address, sent, follow=True))
+    assert "3 more today, before the others." in page
+    assert "5 new." in page
+    assert "3 cards came into today’s line past its limits." in page
+    assert "None came" in text(as_ada.post(address, sent, follow=True))
+    assert Review.objects.count() == 3
+
+
+@pytest.mark.parametrize("count", ["", "0", "101", "five", "１"])
+def test_a_count_that_is_none_is_asked_for_again(as_ada: Client, ada: User, deal: Callable, count: str):
+    deal(6)
+    ada.profile.new_questions_per_day = 2
+    ada.profile.save()
+    sent = {"kind": "new questions", "count": count, "after": "0"}
+    page = text(as_ada.post(reverse("flashcards:bring_more"), sent, follow=True))
+    assert "A whole number of cards from 1 to 100." in page
+    assert f'value="{count or "?"}" aria-invalid="true"' in page
+    assert not Review.objects.exists()
 
 
 def test_an_interview_ahead_is_named_with_its_days(as_ada: Client, ada: User):

@@ -47,6 +47,8 @@ def line(ada: User, drill: Drill = SINCE, now: datetime = NOON) -> list[str]:
     (Drill(topic=("kernels",)), {"q5", "n"}),
     (Drill(topic=("kernels", "scheduling"), kind=("explain", "number")), {"q1", "q2", "q3", "q4", "n"}),
     (Drill(lab=("roofline",)), {"q5"}),
+    (Drill(level=("staff",), kind=("size",)), {"q5"}),
+    (Drill(level=("senior",)), set()),
     (Drill(missed="week"), {"q1"}),
     (Drill(topic=("kernels",), new=True), {"q5", "q6", "n"}),
     (Drill(topic=("no-such",)), set()),
@@ -134,7 +136,7 @@ def test_a_stranger_drills_nothing_of_mine(eve: User, cards: dict[str, Card]):
 
 
 def test_an_address_carries_the_whole_drill():
-    drill = Drill(("kernels", "sizing"), ("size",), ("roofline",), "week", True, True, NOON)
+    drill = Drill(("kernels", "sizing"), ("size",), ("staff",), ("roofline",), "week", True, True, NOON)
     query = QueryDict(mutable=True)
     query.update(drill.fields)
     assert drill_of(query) == drill
