@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 
-class BadExport(ValueError):
+class BadExport(Exception):
     """A file that can't be brought in, as a sentence."""
 
 

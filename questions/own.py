@@ -5,7 +5,9 @@ from html import unescape
 from questions.markup import MARKDOWN, safe_html
 
 LONGEST_LINE = 160
-CLOZE = re.compile(r"\{\{c(\d{1,3})::((?:(?!\{\{|\}\}).)*?)(?:::((?:(?!\{\{|\}\}).)*?))?\}\}", re.DOTALL)
+# A gap and its hint are of limited length, so that no text takes long to look through.
+CLOZE = re.compile(
+    r"\{\{c(\d{1,3})::((?:(?!\{\{|\}\}).){0,4000}?)(?:::((?:(?!\{\{|\}\}).){0,400}?))?\}\}", re.DOTALL)
 INLINE_TAG = re.compile(r"</?(?:em|strong|code|a)\b[^>]*>")
 TAG = re.compile(r"<[^>]*>")
 

@@ -87,11 +87,11 @@ def bring(work: Work, tell: Tell) -> dict[str, Any]:
                     transaction.set_rollback(True)
             what = "an export of drillapp"
         else:
-            found = reading.read(body, upload.name, work.user, taken)
-            adding = (work.user, found.notes, found.clock, now, taken)
-            steps = incoming.put(*adding) if applies else looked(work.user, found, taken)
-            for done in steps:
-                tell(min(0.1 + 0.9 * done / max(found.count, 1), 0.99), f"{done:,} of {found.count:,} notes")
+            with reading.read(body, upload.name, work.user, taken) as found:
+                adding = (work.user, found.notes, found.clock, now, taken)
+                steps = incoming.put(*adding) if applies else looked(work.user, found, taken)
+                for done in steps:
+                    tell(min(0.1 + 0.9 * done / max(found.count, 1), 0.99), f"{done:,} of {found.count:,} notes")
             what = found.what
     except BadExport as fault:
         raise Refusal(str(fault)) from None
