@@ -35,7 +35,10 @@ def pages(signed_in: bool) -> dict[str, str]:
     found = {reverse("calculators:labs_page"): "Labs", reverse("keys_page"): "Keys"}
     found |= {reverse("calculators:lab_page", args=[lab.slug]): lab.title for lab in LABS.values()}
     if signed_in:
-        own = {"review": "Review", "questions": "Questions", "numbers": "Numbers", "settings": "Settings"}
+        own = {
+            "review": "Review", "questions": "Questions", "numbers": "Numbers", "settings": "Settings",
+            "history": "History",
+        }
         found |= {reverse("questions:search"): "Search", reverse("questions:glossary"): "Glossary"}
         return found | {reverse(f"flashcards:{name}"): title for name, title in own.items()}
     return found | {reverse("account_login"): "Sign in", reverse("account_reset_password"): "Set a new password"}

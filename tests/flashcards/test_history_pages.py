@@ -109,7 +109,7 @@ def test_many_are_paged_and_an_undo_stays_on_its_page(as_ada: Client, ada: User,
     for at in range(PAGE):
         place(cards[at % 2], "suspend" if at % 4 < 2 else "unsuspend", timezone.now())
     page = text(as_ada.get(reverse("flashcards:history"), {"page": 2}))
-    assert page.count("<td>Good</td>") == 3
+    assert page.count("<td>Good<") == 3
     assert 'href="?page=1"' in page
     response = as_ada.post(
         reverse("flashcards:undo_action"), {"review": cards[2].reviews.get().pk, "page": "2"})
