@@ -192,6 +192,9 @@ class Attempt(Given):
         constraints = [
             models.UniqueConstraint(fields=["card", "ordinal", "kind", "take"], name="one_attempt_of_a_kind")
         ]
+        indexes = [  # for reports, which need not read what was typed
+            models.Index(fields=["card", "kind", "seconds", "confidence", "within"], name="grades_alone"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.ordinal} of {self.card}"

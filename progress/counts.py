@@ -44,11 +44,10 @@ class Cards:
 
     pk: Array
     topic: Array
-    is_number: Array
     suspended: Array
     last_day: Array
     stability: Array
-    difficulty: Array  # 1 to 10
+    lapses: Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,13 @@ from collections.abc import Iterable
 from datetime import timedelta
 from functools import cached_property
 
-from django.utils.html import conditional_escape, format_html
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from calculators.models.base import Refusal
 from calculators.pictures import NARROW, WIDE, Drawing
+from flashcards.models import Card
+from flashcards.overview import front
 from flashcards.pictures import forecast as forecast_picture
 from progress import pictures, sheets
 from progress.counts import Bin, Share, brier
@@ -264,16 +266,17 @@ class ProgressPage:
     def lapses_sheet(self) -> Sheet:
         return self.sheet("lapses")
 
-    @property
+    @cached_property
     def lapsing(self) -> list[tuple[Lapsing, SafeString, bool]]:
         """What lapses most, each with its front and whether it is a leech."""
-        return [(card, conditional_escape(card.title) if card.slug else inline(card.title),
-                 sheets.is_leech(self.reading, card.lapses)) for card in self.reading.lapsing[:MOST_LISTED]]
+        found = Card.objects.select_related("question", "note").in_bulk([row.card for row in self.reading.lapsing])
+        return [(row, front(found[row.card]), sheets.is_leech(self.reading, row.lapses))
+                for row in self.reading.lapsing if row.card in found]
 
     @property
     def leech_words(self) -> str:
-        count = sum(sheets.is_leech(self.reading, card.lapses) for card in self.reading.lapsing)
-        cards = {0: "No card is a leech", 1: "One card is a leech"}.get(count, f"{count} cards are leeches")
+        count = self.reading.leeches
+        cards = {0: "No card is a leech", 1: "One card is a leech"}.get(count, f"{count:,} cards are leeches")
         return f"{cards}: forgotten {self.profile.leech_lapses} times or more."
 
     @property

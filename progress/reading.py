@@ -14,6 +14,7 @@ from progress import counts, reports
 from progress.counts import Calibration, Share
 
 RANGES = ((1, 6), (7, 13), (14, 29), (30, 89), (90, 99_999))  # days ahead of which a forecast was made
+MOST_LAPSING = 8
 MATURE = 21  # days of interval
 WEEK = timedelta(days=7)
 
@@ -75,7 +76,13 @@ class Reading:
 
     @cached_property
     def lapsing(self) -> list[reports.Lapsing]:
-        return reports.lapsing(self.connection, self.user.pk)
+        """The cards that were forgotten most often."""
+        return reports.lapsing(self.connection, self.user.pk, MOST_LAPSING)
+
+    @cached_property
+    def leeches(self) -> int:
+        """How many cards were forgotten as often as makes a leech."""
+        return int((self.cards.lapses >= self.profile.leech_lapses).sum())
 
     # True retention: the first answer of its day on a card in review
 

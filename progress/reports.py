@@ -14,6 +14,9 @@ from progress.tables import attempts, cards, notes, questions, reviews, topics
 
 Array = np.ndarray
 RATED = ("answer", "import")  # the kinds of row that are answers
+IN_REVIEW, WAS_NEW = 2, 1
+PART = 2_000  # rows
+OWN, OWN_NAME = 0, "my own"  # for the topic of a card that its person made without one
 
 
 class ordinal(sa.sql.functions.GenericFunction):
@@ -91,14 +94,14 @@ def own_cards(user_id: int) -> sa.Select:
 def answers(connection: sa.Connection, user_id: int) -> Answers:
     """The person's answers, in one pass over the index that holds them in this order (answers_in_order)."""
     given = standing(user_id).subquery("given")
-    card, day, rated, in_review, was_new, stability, due_day, attempt = columns(connection, (
+    was = sa.case((given.c.was == "review", IN_REVIEW), (given.c.was == "new", WAS_NEW), else_=0)
+    card, day, rated, was, stability, due_day, attempt = columns(connection, (
         sa.select(
-            given.c.card_id, ordinal(given.c.study_day), given.c.rated, _flag(given.c.was == "review"),
-            _flag(given.c.was == "new"), sa.func.coalesce(given.c.stability, 0.0),
+            given.c.card_id, ordinal(given.c.study_day), given.c.rated, was, sa.func.coalesce(given.c.stability, 0.0),
             sa.func.coalesce(ordinal(given.c.due_day), 0), sa.func.coalesce(given.c.attempt_id, 0))
         .order_by(given.c.card_id, given.c.ordinal)))
-    return Answers(_whole(card), _whole(day), _whole(rated), in_review > 0, was_new > 0, stability, _whole(due_day),
-                   _whole(attempt))
+    return Answers(_whole(card), _whole(day), _whole(rated), was == IN_REVIEW, was == WAS_NEW, stability,
+                   _whole(due_day), _whole(attempt))
 
 
 def graded(connection: sa.Connection, user_id: int) -> Attempts:
@@ -107,20 +110,20 @@ def graded(connection: sa.Connection, user_id: int) -> Attempts:
         sa.select(
             attempts.c.id, attempts.c.seconds, sa.func.coalesce(attempts.c.confidence, 0),
             sa.case((attempts.c.within.is_(None), -1), (attempts.c.within, 1), else_=0))
-        .where(attempts.c.card_id.in_(own_cards(user_id)), attempts.c.kind == "grade").order_by(attempts.c.id)))
-    return Attempts(*map(_whole, rows))
+        .where(attempts.c.card_id.in_(own_cards(user_id)), attempts.c.kind == "grade")))
+    order = np.argsort(rows[0], kind="stable")  # a sort in SQL would read each row whole
+    return Attempts(*(_whole(column[order]) for column in rows))
 
 
 def cards_of(connection: sa.Connection, user_id: int) -> Cards:
     """The person's cards, by their keys."""
-    pk, topic, is_number, suspended, last_day, stability, difficulty = columns(connection, (
+    pk, topic, suspended, last_day, stability, lapses = columns(connection, (
         sa.select(
-            cards.c.id, TOPIC, _flag(cards.c.note_id.is_not(None)), _flag(cards.c.suspended),
-            sa.func.coalesce(ordinal(cards.c.last_day), 0), sa.func.coalesce(cards.c.stability, 0.0),
-            sa.func.coalesce(cards.c.difficulty, 0.0))
+            cards.c.id, TOPIC, sa.case((cards.c.suspended, 1), else_=0), sa.func.coalesce(ordinal(cards.c.last_day), 0),
+            sa.func.coalesce(cards.c.stability, 0.0), cards.c.lapses)
         .select_from(cards).outerjoin(questions).outerjoin(notes)
         .where(cards.c.user_id == user_id).order_by(cards.c.id)))
-    return Cards(_whole(pk), _whole(topic), is_number > 0, suspended > 0, _whole(last_day), stability, difficulty)
+    return Cards(_whole(pk), _whole(topic), suspended > 0, _whole(last_day), stability, _whole(lapses))
 
 
 def ticked(connection: sa.Connection, user_id: int) -> list[tuple[int, list[str], int]]:
@@ -153,13 +156,14 @@ def due(connection: sa.Connection, user_id: int) -> tuple[list[tuple[date, int]]
     return days, [at if at.tzinfo else at.replace(tzinfo=UTC) for at in connection.scalars(steps)]  # SQLite keeps none
 
 
-def lapsing(connection: sa.Connection, user_id: int, most: int | None = None, at_least: int = 1) -> list[Lapsing]:
-    """The cards that were forgotten most often."""
+def lapsing(connection: sa.Connection, user_id: int, most: int | None = None) -> list[Lapsing]:
+    """The cards that were forgotten most often; all that ever were unless only so many are wanted."""
     title = sa.func.coalesce(questions.c.title, notes.c.ask)
     rows = connection.execute(
-        sa.select(cards.c.id, questions.c.slug, title, topics.c.slug, cards.c.lapses, cards.c.answers)
-        .select_from(cards).outerjoin(questions).outerjoin(notes).join(topics, topics.c.id == TOPIC)
-        .where(cards.c.user_id == user_id, cards.c.lapses >= at_least)
+        sa.select(cards.c.id, questions.c.slug, title, sa.func.coalesce(topics.c.slug, OWN_NAME), cards.c.lapses,
+                  cards.c.answers)
+        .select_from(cards).outerjoin(questions).outerjoin(notes).outerjoin(topics, topics.c.id == TOPIC)
+        .where(cards.c.user_id == user_id, cards.c.lapses > 0)
         .order_by(cards.c.lapses.desc(), cards.c.answers, cards.c.id).limit(most))
     return [Lapsing(*row) for row in rows]
 
@@ -177,25 +181,23 @@ def drilled(connection: sa.Connection, user_id: int) -> list[Drilled]:
 
 
 def topic_names(connection: sa.Connection) -> dict[int, str]:
-    """The topics' slugs, in the bank's order."""
+    """The topics' slugs, in the bank's order, and a name for none."""
     rows = connection.execute(sa.select(topics.c.id, topics.c.slug).order_by(topics.c.position, topics.c.id))
-    return dict(rows.tuples().all())
+    return dict(tuple(row) for row in rows) | {OWN: OWN_NAME}
 
 
 def columns(connection: sa.Connection, select: sa.Select) -> list[Array]:
-    """The select's columns, all of them numbers, as arrays; rows come from the driver as they are, for there may be
-    a million."""
+    """The select's columns, all of them numbers, as arrays; the driver's rows are taken a part at a time, for there may
+    be a million."""
     width = len(select.selected_columns)
-    rows = connection.execute(select).cursor.fetchall()
-    return list(np.fromiter(chain.from_iterable(rows), float, len(rows) * width).reshape(-1, width).T)
+    cursor, parts = connection.execute(select).cursor, [np.empty((0, width))]
+    while rows := cursor.fetchmany(PART):
+        parts.append(np.fromiter(chain.from_iterable(rows), float, len(rows) * width).reshape(-1, width))
+    return list(np.concatenate(parts).T)
 
 
 def _whole(column: Array) -> Array:
     return column.astype(np.int64)
 
 
-def _flag(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
-    return sa.case((condition, 1), else_=0)
-
-
-TOPIC = sa.func.coalesce(questions.c.topic_id, notes.c.topic_id)
+TOPIC = sa.func.coalesce(questions.c.topic_id, notes.c.topic_id, OWN)

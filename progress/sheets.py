@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from flashcards.leeches import is_leech as lapsed_so_often
+from progress import reports
 from progress.counts import Share
 from progress.reading import Reading
 
@@ -111,7 +112,7 @@ def forecast(reading: Reading) -> Sheet:
 
 def lapses(reading: Reading) -> Sheet:
     rows = ((card.title, card.topic, card.lapses, card.answers, "leech" if is_leech(reading, card.lapses) else "")
-            for card in reading.lapsing)
+            for card in reports.lapsing(reading.connection, reading.user.pk))
     return _sheet("lapses", "What lapses most", ("card", "topic", "lapses", "answers", "leech"), rows)
 
 

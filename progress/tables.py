@@ -26,7 +26,7 @@ notes = sa.Table(
     "questions_note", METADATA,
     sa.Column("id", sa.BigInteger, primary_key=True),
     sa.Column("slug", sa.String, nullable=False),
-    sa.Column("topic_id", sa.BigInteger, sa.ForeignKey("questions_topic.id"), nullable=False),
+    sa.Column("topic_id", sa.BigInteger, sa.ForeignKey("questions_topic.id")),
     sa.Column("ask", sa.String, nullable=False),
 )
 cards = sa.Table(
