@@ -28,6 +28,7 @@ from questions.services import inline, value_with_unit
 SHOWN_IN_LINE = 5
 MORE_KINDS = ("reviews", "new questions", "new numbers")  # what a limit of the day keeps back
 MOST_MORE, USUAL_MORE = 100, 5
+READY_FROM = 0.8  # predicted recall on the day of the interview
 LEAST_OF_A_TOPIC = 3  # cards begun before a topic's mean recall says anything
 WIDE = 860
 
@@ -41,6 +42,27 @@ class LineRow:
     recall: float | None
     ruler: Drawing | None
     seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Of each topic how many questions are known on a day to come, and how many there are, {topic: (known, all)}."""
+
+    topics: dict[str, tuple[int, int]]
+
+    @property
+    def known(self) -> int:
+        return sum(known for known, _ in self.topics.values())
+
+    @property
+    def total(self) -> int:
+        return sum(total for _, total in self.topics.values())
+
+    @property
+    def weakest(self) -> str:
+        """The topic with the smallest share: "scale-out, 3 of 9"."""
+        slug, (known, total) = min(self.topics.items(), key=lambda item: (item[1][0] / item[1][1], item[0]))
+        return f"{slug}, {known} of {total}"
 
 
 class Overview:
@@ -72,6 +94,16 @@ class Overview:
         """Days from today to the interview; None without one ahead."""
         on = self.profile.interview_day
         return (on - self.day.study_day).days if on and on >= self.day.study_day else None
+
+    @cached_property
+    def ready(self) -> Ready:
+        """How many of the bank's questions are known on the day of the interview, if nothing is answered until then."""
+        parameters, topics = queue.parameters(self.profile), defaultdict(list)
+        drilled = Card.objects.filter(user=self.profile.user, question__draft=False, question__retired=False)
+        for slug, last_day, stability in drilled.values_list("question__topic__slug", "last_day", "stability"):
+            since = max((self.profile.interview_day - last_day).days, 0) if stability else 0
+            topics[slug].append(bool(stability) and memory.recall_after(since, stability, parameters) >= READY_FROM)
+        return Ready({slug: (sum(known), len(known)) for slug, known in topics.items()})
 
     @property
     def count(self) -> int:

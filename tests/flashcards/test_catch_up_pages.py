@@ -184,10 +184,20 @@ def test_an_interview_ahead_is_named_with_its_days(as_ada: Client, ada: User):
     today = study_day(timezone.now(), "UTC", ada.profile.day_start)
     ada.profile.interview_day = today + 5 * DAY
     ada.profile.save()
-    assert "Interview in <b>5</b> days." in text(as_ada.get(TODAY))
+    assert "interview, in 5 days" in text(as_ada.get(TODAY))
     ada.profile.interview_day = today - DAY
     ada.profile.save()
-    assert "Interview" not in text(as_ada.get(TODAY))
+    assert "interview, in" not in text(as_ada.get(TODAY))
+
+
+def test_ready_is_what_is_still_known_on_the_day_of_the_interview(ada: User, deal: Callable):
+    good, easy, _ = deal(3)
+    assert services.answer_card(good, Rating.GOOD, ordinal=1, now=NOON)
+    assert services.answer_card(easy, Rating.EASY, ordinal=1, now=NOON)
+    ada.profile.interview_day = MONDAY + 14 * DAY
+    found = Overview(queue.today(ada, NOON), ada.profile)
+    # After 14 days by FSRS-6's curve: Good (a stability of 2.3065 days) 0.742, Easy (8.2956) 0.860, worked by hand.
+    assert (found.ready.known, found.ready.total, found.ready.weakest) == (1, 3, "scheduling, 1 of 3")
 
 
 # The pictures
