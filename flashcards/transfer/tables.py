@@ -33,6 +33,7 @@ LONGEST = 20_000
 MOST_ROWS = 200_000
 DIRECTIVE = re.compile(r"#(separator|html|columns|tags column|deck|notetype)[^:]*:\s*(.*)", re.IGNORECASE)
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", "colon": ":"}
+MY_NOTES = "My notes"  # the heading over what was noted down about questions
 FORMULA = re.compile(r"^[=+@\t\r-](?!\d)")  # what a spreadsheet would work out
 DIVIDED = re.compile(r"^\s*-{3,}\s*$", re.MULTILINE)
 
@@ -101,7 +102,7 @@ def tried(row: Review) -> list[Any]:
 
 def markdown(user: User, now: datetime) -> str:
     """What the person noted down about questions, and their own cards."""
-    lines = ["# My notes", ""]
+    lines = [f"# {MY_NOTES}", ""]
     for memo in Memo.objects.filter(user=user).select_related("question").order_by("question__topic", "question__pk"):
         lines += [f"## {memo.question.title}", "", memo.text.strip(), ""]
     lines += ["# My cards", ""]
@@ -215,8 +216,12 @@ def directed(text: str) -> tuple[str, str, bool, list[str]]:
 def from_markdown(text: str, user: User, taken: Taken) -> Iterator[Incoming]:
     """A card for each heading with a text under it: the heading in front, the text behind; where a rule (---) divides
     the text, what is over it is the front. A line "Tags: …" at the end is its tags."""
-    fronts, left = Fronts(user), Counter()
-    for heading, body in headed(text.replace("\r\n", "\n")):
+    fronts, left, of_questions = Fronts(user), Counter(), False
+    for level, heading, body in headed(text.replace("\r\n", "\n")):
+        of_questions = heading == MY_NOTES if level == 1 else of_questions
+        if of_questions:
+            left["notes"] += level > 1
+            continue
         found = re.search(r"\n?^Tags:[ ]*(.*)\s*\Z", body, re.MULTILINE)
         tags = tags_of(found[1])[:20] if found else []
         body = (body[:found.start()] if found else body).strip()
@@ -239,19 +244,19 @@ def divided(body: str) -> tuple[str, str, str]:
     return (body[:found.start()].strip(), found[0], body[found.end():].strip()) if found else ("", "", body)
 
 
-def headed(text: str) -> Iterator[tuple[str, str]]:
-    """The headings of a text with what stands under each, code left alone."""
-    heading, body, fenced = "", [], False
+def headed(text: str) -> Iterator[tuple[int, str, str]]:
+    """The headings of a text, each with its level and what stands under it, code left alone."""
+    level, heading, body, fenced = 0, "", [], False
     for line in text.split("\n"):
         fenced ^= line.lstrip().startswith("```")
-        if not fenced and (found := re.match(r"#{1,6}\s+(.*?)\s*#*\s*$", line)):
+        if not fenced and (found := re.match(r"(#{1,6})\s+(.*?)\s*#*\s*$", line)):
             if heading or any(body):
-                yield heading, "\n".join(body)
-            heading, body = found[1], []
+                yield level, heading, "\n".join(body)
+            level, heading, body = len(found[1]), found[2], []
         else:
             body.append(line)
     if heading or any(body):
-        yield heading, "\n".join(body)
+        yield level, heading, "\n".join(body)
 
 
 def say_left(left: Counter, taken: Taken) -> None:
@@ -261,4 +266,5 @@ def say_left(left: Counter, taken: Taken) -> None:
         ("empty", "rows without a front."),
         ("alone", "cards have no back; they come in as they are."),
         ("titles", "headings with nothing under them."),
+        ("notes", "notes on questions, which are no cards; an export of everything brings them along."),
     ) if left[name]]
