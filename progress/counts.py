@@ -122,7 +122,8 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     """The 95% interval of a share: (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)."""
     share, spread = hits / of, Z**2 / of
     middle, half = share + spread / 2, Z * sqrt(share * (1 - share) / of + spread / of / 4)
-    return max((middle - half) / (1 + spread), 0.0), min((middle + half) / (1 + spread), 1.0)
+    low, high = (middle - half) / (1 + spread), (middle + half) / (1 + spread)
+    return (0.0 if hits == 0 else low), (1.0 if hits == of else high)  # there exactly, but for rounding
 
 
 def places(keys: Array, among: Array) -> Array:

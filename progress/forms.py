@@ -13,7 +13,7 @@ class ReadinessForm(forms.Form):
         "invalid": "This takes a day such as 2027-03-12.", "required": "Which day?"})
     target = forms.IntegerField(label="Ready from", min_value=50, max_value=97, error_messages={
         "invalid": "This takes a whole number of percent, 50 to 97.", "required": "How much counts as ready?",
-        "min_value": "This takes 50 to 97%.", "max_value": "This takes 50 to 97%."})
+        "min_value": "This takes 50 to 97%%.", "max_value": "This takes 50 to 97%%."})
 
     def __init__(self, *args: object, today: date, **more: object) -> None:
         super().__init__(*args, **more)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calculators.pictures import NARROW, Drawing
+from calculators.pictures import MEASURE, NARROW, Drawing
 from progress import pictures, readiness, reports, sheets
 from progress.forms import ReadinessForm
 from progress.pictures import Drawn, Spread
@@ -121,7 +121,7 @@ class ReadinessPage:
 
     @cached_property
     def topics(self) -> Drawn | None:
-        return self.drawn(640)
+        return self.drawn(MEASURE)
 
     @cached_property
     def topics_beside(self) -> Drawn | None:
