@@ -9,6 +9,8 @@ GOOD = {
     "desired_retention": "0.92", "new_questions_per_day": "1", "new_numbers_per_day": "6",
     "reviews_per_day": "24", "question_steps": "", "number_steps": "1m 10m",
     "relearning_steps": "10m", "day_start": "04:00", "zone": "Europe/Berlin", "theme": "dark",
+    "maximum_interval": "36500", "interview_day": "", "backlog_order": "recall", "new_place": "among", "fuzz": "on",
+    "leech_lapses": "8", "single_keys": "on", **{f"easy_{at}": "2" for at in range(7)},
 }  # fmt: skip
 
 
