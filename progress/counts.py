@@ -144,16 +144,15 @@ def by(keys: Array, remembered: Array) -> dict[int, Share]:
     return {first + int(at): Share(int(hits[at]), int(of[at])) for at in np.flatnonzero(of)}
 
 
-def calibration(recall: Array, remembered: Array, edges: Sequence[float] | None = None) -> Calibration | None:
-    """Predicted recall against what came, in 20 equal bins or between the edges given; None without an answer."""
+def calibration(recall: Array, remembered: Array) -> Calibration | None:
+    """Predicted recall against what came, in 20 equal bins of what was predicted; None without an answer."""
     if not len(recall):
         return None
-    sides = np.linspace(0, 1, BINS + 1) if edges is None else np.asarray(edges)
-    place = np.clip(np.searchsorted(sides, recall, side="right") - 1, 0, len(sides) - 2)
-    of = np.bincount(place, minlength=len(sides) - 1)
-    hits, sums = (np.bincount(place, what, len(sides) - 1) for what in (remembered, recall))
+    place = np.minimum((recall * BINS).astype(int), BINS - 1)
+    of = np.bincount(place)
+    hits, sums = (np.bincount(place, what) for what in (remembered, recall))
     bins = tuple(
-        Bin(float(sides[at]), float(sides[at + 1]), float(sums[at] / of[at]), Share(int(hits[at]), int(of[at])))
+        Bin(int(at) / BINS, (int(at) + 1) / BINS, float(sums[at] / of[at]), Share(int(hits[at]), int(of[at])))
         for at in np.flatnonzero(of))
     return Calibration(bins, len(recall), float(log_losses(recall, remembered).mean()), rmse_bins(recall, remembered))
 
