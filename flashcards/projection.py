@@ -71,13 +71,17 @@ def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int, k
     all_started = None
     for day in range(days):
         waiting = np.flatnonzero(~new & (due <= day))
+        held = max(len(waiting) - terms.reviews_per_day, 0)
         forgotten = (day - last[waiting]) / stability[waiting]
-        line = waiting[np.argsort(-forgotten, kind="stable")][: terms.reviews_per_day]
+        if held:  # sorting a backlog of thousands for a few would take most of the time
+            first = np.sort(np.argpartition(forgotten, held)[held:])
+            waiting, forgotten = waiting[first], forgotten[first]
+        line = waiting[np.argsort(-forgotten, kind="stable")]
         begun = np.concatenate([
             np.flatnonzero(new & ~deck.number)[: terms.new_questions_per_day],
             np.flatnonzero(new & deck.number)[: terms.new_numbers_per_day],
         ])
-        made["held"][day] = len(waiting) - len(line)
+        made["held"][day] = held
         recall = recall_of(day - last[line], stability[line], w)
         remembered = rng.random(len(line)) < recall
         grade = np.where(remembered, rng.choice([2, 3, 4], len(line), p=habits.remembered), 1)
