@@ -201,6 +201,11 @@ class Attempt(Given):
 
 
 class ReviewQuerySet(AppendOnlyQuerySet):
+    def of(self, user: models.Model) -> "ReviewQuerySet":
+        """The person's rows, for a look at the log's end or at a day of it: each row there is asked whose card it is
+        on, where a join would begin with all of the person's cards and go through all that was ever done with them."""
+        return self.filter(Exists(Card.objects.filter(pk=OuterRef("card"), user=user)))
+
     def standing(self) -> "ReviewQuerySet":
         """The person's own actions that were not undone."""
         return self.exclude(kind=Review.Kind.UNDO).exclude(named_by__kind=Review.Kind.UNDO)

@@ -4,12 +4,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import reduce
-from itertools import pairwise, takewhile
+from itertools import pairwise, starmap, takewhile
 from operator import or_
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Q, QuerySet, prefetch_related_objects
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    FloatField,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    prefetch_related_objects,
+)
+from django.db.models.functions import Greatest
+from django.db.models.sql.compiler import SQLCompiler
 
 from accounts.models import Profile, User
 from flashcards import memory, spread
@@ -27,6 +43,8 @@ STEP_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta
 PACE_ATTEMPTS = 200  # the latest ones: a pace changes
 PACE_FROM = 3  # answers of a kind; one card left open over lunch is no pace
 LONGEST_PAUSE = 30  # days missed that a row of study days still outlasts
+IDENTITY = "pk", "note_id", "asked"
+CHUNK = 100  # of new cards that are looked through at a time
 NUMBER_SECONDS = 12  # for a number card, until this person's own pace is known
 
 
@@ -71,44 +89,63 @@ class Place:
 
 
 class Keyed(NamedTuple):
-    """A card by its key and its note's."""
+    """A card as far as its place in line hangs on it; a backlog of thousands is read so."""
 
     pk: int
     note_id: int | None
-
-
-class Fallen(NamedTuple):
-    """A card in review that is due, as far as its place in line hangs on it; a backlog of thousands is read so."""
-
-    pk: int
-    note_id: int | None
-    due_day: date
-    last_day: date
-    stability: float
     asked: bool
+    overdue: bool = False
 
-    def overdue(self, day: date) -> float:
-        """The days past due, as a share of the interval that the card was given."""
-        return (day - self.due_day).days / max((self.due_day - self.last_day).days, 1)
 
-    def forgotten(self, day: date) -> float:
-        """Days since the last answer over stability: the more, the lower is predicted recall, whoever's it is."""
-        return (day - self.last_day).days / self.stability
+class InSteps(NamedTuple):
+    """A card inside learning steps."""
+
+    pk: int
+    note_id: int | None
+    due_at: datetime
+
+
+class Days(Func):
+    """A study day less another, in days, as a float."""
+
+    arity = 2
+    output_field = FloatField()
+
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> tuple[str, list]:
+        difference = {"template": "(julianday(%(expressions)s))", "arg_joiner": ") - julianday("}
+        return self.as_sql(compiler, connection, **difference, **more)
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> tuple[str, list]:
+        return self.as_sql(compiler, connection, template="(%(expressions)s)::float8", arg_joiner=" - ", **more)
 
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
     """What a study day asks of the cards that were begun before, within its limit of reviews."""
 
+    study_day: date
     done: Counter  # of the day so far: "reviews", "new questions", "new numbers"
     siblings: Siblings
-    steps: list[Card]  # inside learning steps, the earliest first
-    of_today: list[Card]  # of these, what falls on this day
-    due: list[Fallen]
-    past: list[Fallen]  # due past the limit
+    steps: list[InSteps]  # the earliest first
+    of_today: list[InSteps]  # of these, what falls on this day
+    due: list[Keyed]
+    past: list[Keyed]  # due past the limit
     waiting: list[Sided]  # kept back by a sibling
     backlog: bool
     overdue: int  # of all that is due, what fell due on an earlier day
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is left of a study day within its limits, in the order it comes: first `learning`, then `rest`."""
+
+    begun: UnderWay
+    learning: list[InSteps]
+    new_today: list[Keyed]
+    rest: list[Keyed]
+    new_waiting: list[Keyed]  # new ones kept back by a sibling
+    new_numbers: int  # those let through or kept back by a sibling; any others are past the limit
+    new_questions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,56 +270,62 @@ def label(wait: timedelta) -> str:
 
 # The day
 
-def plan(user: User, now: datetime, only: str = "", named: bool = True) -> Plan:
-    """What is left of the study day that holds `now`, or of its number cards alone (`only` is then "numbers").
+def plan(user: User, now: datetime, only: str = "") -> Plan:
+    """What is left of the study day that holds `now`, or of its number cards alone (`only` is then "numbers"), with
+    what the day keeps back."""
+    profile, left = user.profile, line(user, now, only)
+    begun, day = left.begun, left.begun.study_day
+    numbers = new_numbers(user, day).count() - left.new_numbers
+    questions = new_questions(user, day).count() - left.new_questions
+    whole = Card.objects.in_bulk([card.pk for card in (*left.learning, *begun.due, *left.new_today)])
+    learning, due, new_today, rest = (
+        [whole[card.pk] for card in part] for part in (left.learning, begun.due, left.new_today, left.rest))
+    in_line = learning + rest
+    prefetch_related_objects(in_line, "question__topic", "note__topic")
+    held_back = [
+        *_held("new questions", questions, profile.new_questions_per_day),
+        *_held("new numbers", numbers, profile.new_numbers_per_day),
+        *_held("reviews", len(begun.past), profile.reviews_per_day),
+        *_held_by_siblings([*begun.waiting, *left.new_waiting]),
+        *_put_off(user, day),
+    ]
+    order = (profile.get_backlog_order_display() if begun.backlog
+             else "in the order they fell due" if due or learning else "in the bank's order")
+    recall = {
+        card.pk: memory.predicted_recall(card.memory, day, parameters(profile))
+        for card in in_line if card.stability is not None
+    }
+    return Plan(day, learning, due, new_today, in_line, recall, held_back, order, begun.overdue)
+
+
+def line(user: User, now: datetime, only: str = "") -> Line:
+    """What is left of the study day that holds `now`, in the order it comes.
 
     Learning steps come first, then what the person asked for, whatever the limits say, then reviews with the new cards
     spread evenly among them. Limits count what the log says was done on this study day. Of a number card's two
     directions one comes up, the other waits for a later day. A step due within 20 minutes comes early when nothing
-    else is left. Unless `named`, the questions and notes of the cards are not read and what a sibling keeps back is not
-    told: enough to find the next card.
+    else is left.
     """
     profile = user.profile
     day = study_day(now, profile.zone, profile.day_start)
     begun = _under_way(user, day)
     done, siblings, steps = begun.done, begun.siblings, begun.steps
-
-    numbers, new_waiting, numbers_held = _introduced(
-        new_numbers(user, day), _room(profile, done, "new numbers"), siblings)
-    questions, _, questions_held = _introduced(
-        new_questions(user, day), _room(profile, done, "new questions"), siblings)
+    numbers, new_waiting = _introduced(new_numbers(user, day), _room(profile, done, "new numbers"), siblings)
+    questions, _ = _introduced(new_questions(user, day), _room(profile, done, "new questions"), siblings)
     new_today = spread.interleave(
         numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
-
-    whole = Card.objects.in_bulk([fallen.pk for fallen in begun.due])
-    due = [whole[fallen.pk] for fallen in begun.due]
-    rest = _mixed(due, new_today, profile, done)
+    rest = _mixed(begun.due, new_today, profile, done)
     rest.sort(key=lambda card: not card.asked)
     learning = [card for card in begun.of_today if card.due_at <= now]
     if only == "numbers":
         learning, rest, steps = ([card for card in part if card.note_id] for part in (learning, rest, steps))
     if not learning and not rest:
         learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD and siblings.gives(card)]
-    line = learning + rest
-    if named:
-        prefetch_related_objects(line, "question__topic", "note__topic")
-    held_back = [
-        *_held("new questions", len(questions_held), profile.new_questions_per_day),
-        *_held("new numbers", len(numbers_held), profile.new_numbers_per_day),
-        *_held("reviews", len(begun.past), profile.reviews_per_day),
-        *_held_by_siblings([*begun.waiting, *new_waiting] if named else []),
-        *(_put_off(user, day) if named else []),
-    ]
-    order = (profile.get_backlog_order_display() if begun.backlog
-             else "in the order they fell due" if due or learning else "in the bank's order")
-    recall = {
-        card.pk: memory.predicted_recall(card.memory, day, parameters(profile))
-        for card in line if card.stability is not None
-    }
-    return Plan(day, learning, due, new_today, line, recall, held_back, order, begun.overdue)
+    return Line(
+        begun, learning, new_today, rest, new_waiting, len(numbers) + len(new_waiting), len(questions))
 
 
-def _mixed(due: list[Card], new: list[Card], profile: Profile, done: Counter) -> list[Card]:
+def _mixed(due: list[Keyed], new: list[Keyed], profile: Profile, done: Counter) -> list[Keyed]:
     """Reviews and new cards in the order that the person set."""
     match profile.new_place:
         case Profile.NewPlace.BEFORE:
@@ -300,11 +343,12 @@ def held_back(user: User, now: datetime, kind: str, count: int) -> list[int]:
     day = study_day(now, profile.zone, profile.day_start)
     begun = _under_way(user, day)
     if kind == "reviews":
-        return [fallen.pk for fallen in begun.past[:count]]
-    offered = new_questions if kind == "new questions" else new_numbers
-    *_, held = _introduced(offered(user, day), _room(profile, begun.done, kind), begun.siblings)
-    notes = dict(Card.objects.filter(pk__in=held).values_list("pk", "note"))
-    return [pk for pk in held if begun.siblings.gives(Keyed(pk, notes[pk]))][:count]
+        return [card.pk for card in begun.past[:count]]
+    offered = (new_questions if kind == "new questions" else new_numbers)(user, day)
+    through, waiting = _introduced(offered, _room(profile, begun.done, kind), begun.siblings)
+    passed = {card.pk for card in (*through, *waiting)}
+    held = (card for card in starmap(Keyed, offered.values_list(*IDENTITY)) if card.pk not in passed)
+    return [card.pk for card in held if begun.siblings.gives(card)][:count]
 
 
 def due_count(user: User, now: datetime) -> int:
@@ -347,12 +391,12 @@ def next_card(user: User, now: datetime, later: Sequence[int] = (), only: str = 
 
     A card whose answer was just undone comes first; those put off (`later`, pks, in the order they were) come last.
     """
-    left = plan(user, now, only, named=False)
-    line = [card.pk for card in left.line]
-    if (undone := _just_undone(user)) is not None and _open(user, left.study_day).filter(pk=undone).exists():
-        line = [undone, *(pk for pk in line if pk != undone)]
+    left = line(user, now, only)
+    pks = [card.pk for card in (*left.learning, *left.rest)]
+    if (undone := _just_undone(user)) is not None and _open(user, left.begun.study_day).filter(pk=undone).exists():
+        pks = [undone, *(pk for pk in pks if pk != undone)]
     put_off = {pk: at for at, pk in enumerate(later)}
-    first = min(line, key=lambda pk: put_off.get(pk, -1), default=None)
+    first = min(pks, key=lambda pk: put_off.get(pk, -1), default=None)
     return first and card_for(user, first)
 
 
@@ -361,33 +405,37 @@ def _under_way(user: User, day: date) -> UnderWay:
     profile = user.profile
     done, answered = _done(user, day)
     siblings = Siblings(answered)
-    steps = list(_open(user, day).filter(due_at__isnull=False).exclude(state=State.NEW).order_by("due_at", "pk"))
+    steps = _open(user, day).filter(due_at__isnull=False).exclude(state=State.NEW).order_by("due_at", "pk")
+    steps = list(starmap(InSteps, steps.values_list(*InSteps._fields)))
     of_today = [card for card in steps if study_day(card.due_at, profile.zone, profile.day_start) <= day]
     of_today, waiting = siblings.sort_out(of_today)
 
     fell_due = _open(user, day).filter(state=State.REVIEW, due_day__lte=day)
-    due = list(map(Fallen._make, fell_due.values_list(*Fallen._fields)))
-    room = _room(profile, done, "reviews")
-    overdue = sum(fallen.due_day < day for fallen in due)
+    overdue = ExpressionWrapper(Q(due_day__lt=day), BooleanField())
+    in_order = fell_due.order_by("-asked", *_backlog_order(day, profile), "pk").values_list(*IDENTITY, overdue)
+    due = list(starmap(Keyed, in_order))
+    overdue, room = sum(card.overdue for card in due), _room(profile, done, "reviews")
     backlog = bool(overdue) or len(due) > room
-    due.sort(key=lambda fallen: (*_place(fallen, day, profile if backlog else None), fallen.pk))
+    if not backlog:  # all of it fell due today
+        due.sort(key=lambda card: (not card.asked, card.pk))
     due, kept = siblings.sort_out(due)
-    room = max(room, sum(fallen.asked for fallen in due))
+    room = max(room, sum(card.asked for card in due))
     return UnderWay(
-        done, siblings, steps, of_today, due[:room], due[room:], [*waiting, *kept], backlog, overdue)
+        day, done, siblings, steps, of_today, due[:room], due[room:], [*waiting, *kept], backlog, overdue)
 
 
-def _place(fallen: Fallen, day: date, backlog_of: Profile | None) -> tuple[bool, float]:
-    """Where in line a due card stands: what was asked for first, then as they fell due or, in a backlog, as set."""
-    order = backlog_of.backlog_order if backlog_of else Profile.BacklogOrder.DAY
-    match order:
+def _backlog_order(day: date, profile: Profile) -> list[Any]:
+    """How due cards stand in line when there are more than the day's.
+
+    The more days since the last answer over stability, the lower is predicted recall, whoever's parameters it is by.
+    """
+    match profile.backlog_order:
         case Profile.BacklogOrder.RECALL:
-            behind = -fallen.forgotten(day)
+            return [(Days(Value(day), "last_day") / F("stability")).desc()]
         case Profile.BacklogOrder.OVERDUE:
-            behind = -fallen.overdue(day)
-        case _:
-            behind = fallen.due_day.toordinal()
-    return not fallen.asked, behind
+            given = Greatest(Days("due_day", "last_day"), Value(1.0))
+            return [(Days(Value(day), "due_day") / given).desc()]
+    return ["due_day"]
 
 
 def _open(user: User, day: date) -> QuerySet[Card]:
@@ -410,19 +458,17 @@ def new_numbers(user: User, day: date) -> QuerySet[Card]:
     return asked.order_by(own_first, "direction", "note__topic__position", "note__position", "pk")
 
 
-def _introduced(cards: QuerySet[Card], room: int, siblings: Siblings) -> tuple[list[Card], list[Card], list[int]]:
-    """The new cards in three: those that begin today, those that a sibling keeps back, and the pks past the limit.
-
-    A bank of new cards is looked through for a few, so only those few are read whole.
-    """
-    begun: list[int] = []
-    waiting: list[int] = []
-    held: list[int] = []
-    for card in cards.values_list("pk", "note_id", "asked", named=True):
-        may_begin = card.asked or len(begun) < room
-        (held if not may_begin else begun if siblings.gives(card) else waiting).append(card.pk)
-    whole = Card.objects.in_bulk([*begun, *waiting])
-    return [whole[pk] for pk in begun], [whole[pk] for pk in waiting], held
+def _introduced(cards: QuerySet[Card], room: int, siblings: Siblings) -> tuple[list[Keyed], list[Keyed]]:
+    """The new cards that begin today, and those that a sibling keeps back; a bank of new cards is looked through only
+    as far as the limit lets it."""
+    begun: list[Keyed] = []
+    waiting: list[Keyed] = []
+    offered = cards if room else cards.filter(asked=True)
+    for card in starmap(Keyed, offered.values_list(*IDENTITY).iterator(CHUNK)):
+        if not card.asked and len(begun) >= room:
+            break
+        (begun if siblings.gives(card) else waiting).append(card)
+    return begun, waiting
 
 
 def _held(kind: str, count: int, limit: int) -> list[Held]:
@@ -455,7 +501,7 @@ def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
     its person brought past the limit ("more reviews"); and of each note that was answered the card that was."""
     done: Counter = Counter()
     answered: dict[int, int] = {}
-    rows = Review.objects.filter(card__user=user, study_day=day)
+    rows = Review.objects.of(user).filter(study_day=day)
     brought = rows.filter(kind=Review.Kind.SET_DUE, asked=True, batch__isnull=False).standing().order_by()
     read = "pk", "kind", "was", "card__note", "card"
     seen = rows.answers().order_by().values_list(*read).union(brought.values_list(*read), all=True)
@@ -472,13 +518,14 @@ def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
 
 def _just_undone(user: User) -> int | None:
     """The pk of the card whose answer the person's latest action, an undo, took back."""
-    latest = Review.objects.filter(card__user=user).select_related("names").order_by("-pk").first()
+    latest = Review.objects.of(user).select_related("names").order_by("-pk").first()
     return latest.card_id if latest and latest.names and latest.names.kind == Review.Kind.ANSWER else None
 
 
 def pace_of(user: User) -> dict[str, int]:
     """The median seconds that this person takes, from first look to grade, by kind of card answered often enough."""
-    latest = Attempt.objects.filter(card__user=user, kind=Attempt.Kind.GRADE).order_by("-pk")
+    own = Card.objects.filter(pk=OuterRef("card"), user=user)  # of a log's end: see ReviewQuerySet.of
+    latest = Attempt.objects.filter(Exists(own), kind=Attempt.Kind.GRADE).order_by("-pk")
     taken: dict[str, list[int]] = {}
     for kind, seconds in latest.values_list("card__question__kind", "seconds")[:PACE_ATTEMPTS]:
         taken.setdefault(kind or "number", []).append(seconds)

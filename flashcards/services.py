@@ -299,14 +299,14 @@ def save_memo(user: User, question: Question, text: str, now: datetime) -> None:
 def last_action(user: User) -> Review | None:
     """What an undo would take back: the person's latest action that stands, on any card and of any age; what was
     brought along from elsewhere was none."""
-    actions = Review.objects.filter(card__user=user).standing().exclude(kind=Review.Kind.IMPORT)
+    actions = Review.objects.of(user).standing().exclude(kind=Review.Kind.IMPORT)
     return actions.select_related("card__question", "card__note").order_by("-pk").first()
 
 
 def history(user: User) -> QuerySet[Review]:
     """Everything that the person did to cards, undone or not, the latest first; `undone` says whether it was."""
     undone = Review.objects.filter(kind=Review.Kind.UNDO, names=OuterRef("pk"))
-    actions = Review.objects.filter(card__user=user).exclude(kind=Review.Kind.UNDO).annotate(undone=Exists(undone))
+    actions = Review.objects.of(user).exclude(kind=Review.Kind.UNDO).annotate(undone=Exists(undone))
     return actions.select_related("card__question__topic", "card__note__topic", "names").order_by("-pk")
 
 
