@@ -294,7 +294,7 @@ def fitted(log: Log, weight: Array, *, steps: int = 60, tell: Tell = lambda shar
         if moved @ turned > 1e-12:
             pairs = [*pairs[-9:], (moved, turned)]
         z, now, slope = there, then, slope_there
-        if gained < 1e-6 * max(abs(now), 1):
+        if gained < 1e-5 * max(abs(now), 1):
             break
     return DEFAULTS + z * SPREAD
 
