@@ -115,9 +115,9 @@ class CatchUp:
 
     @property
     def days_shown(self) -> str | int:
-        """What stands in the field: what was typed where it can't be used, else the plan's days."""
-        unused = "days" in self.form.errors or not self.asked_plan and self.wanted.days
-        return self.sent.get("days", "") if unused else len(self.plan.days)
+        """What stands in the field: what was typed, where that decides or can't be used, else the plan's days."""
+        typed = "days" in self.form.errors or self.wanted.days
+        return self.sent["days"] if typed else len(self.plan.days)
 
     @property
     def minutes_shown(self) -> str | int:

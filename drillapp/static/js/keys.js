@@ -34,7 +34,7 @@
   }
 
   document.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target.id === "card") shownAt = performance.now();
+    if (event.detail.target?.id === "card") shownAt = performance.now();
   });
   document.addEventListener("click", (event) => {
     const again = event.detail > 1 && performance.now() - shownAt < A_DOUBLE_TAP;
