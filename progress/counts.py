@@ -15,7 +15,7 @@ Z = 1.959964  # standard deviations on each side that hold 95% of a normal distr
 class Answers:
     """The answers of a person that stand, card by card, the earliest of each first. Days are ordinals.
 
-    `stability` (days) and `due` are what the answer made of the card; 0 stands for none, as with `attempt`.
+    `stability` (days) and `due` are what the answer made of the card, 0 for none; the rest is of the answer's attempt.
     """
 
     card: Array
@@ -25,17 +25,9 @@ class Answers:
     was_new: Array  # whether it was new, or begun anew
     stability: Array
     due: Array
-    attempt: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Attempts:
-    """What was graded: `confidence` in percent, 0 where none was stated; `within` 1 or 0, or -1 without a number."""
-
-    pk: Array
-    seconds: Array
-    confidence: Array
-    within: Array
+    seconds: Array  # -1 where it carries no time
+    confidence: Array  # percent, 0 where none was stated
+    within: Array  # 1 or 0, -1 without a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +35,7 @@ class Cards:
     """A person's cards as they stand, by their keys; of one without a memory stability is 0. Days are ordinals."""
 
     pk: Array
+    log_length: Array
     topic: Array
     suspended: Array
     last_day: Array

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from accounts.models import User
 from flashcards import queue
 from flashcards.study_day import study_day
-from progress import counts, reports
+from progress import counts, kept, reports
 from progress.counts import Calibration, Share
 
 RANGES = ((1, 6), (7, 13), (14, 29), (30, 89), (90, 99_999))  # days ahead of which a forecast was made
@@ -40,17 +40,12 @@ class Reading:
 
     @cached_property
     def answers(self) -> counts.Answers:
-        return reports.answers(self.connection, self.user.pk)
+        whose = self.connection.engine.url, self.user.pk, self.user.date_joined
+        return kept.answers(self.connection, self.user.pk, self.cards, whose)
 
     @cached_property
     def scored(self) -> counts.Scored:
         return counts.scored(self.answers)
-
-    @cached_property
-    def graded(self) -> tuple[np.ndarray, counts.Attempts]:
-        """The place among the attempts of each answer's own, -1 where it has none; and the attempts."""
-        attempts = reports.graded(self.connection, self.user.pk)
-        return counts.places(self.answers.attempt, attempts.pk), attempts
 
     @cached_property
     def cards(self) -> counts.Cards:
@@ -63,14 +58,12 @@ class Reading:
     @cached_property
     def study_days(self) -> list[StudyDay]:
         """Every study day that has an answer, the earliest first."""
-        place, attempts = self.graded
-        timed = place >= 0
-        seconds = np.where(timed, attempts.seconds[place], 0) if len(attempts.pk) else np.zeros(len(place))
-        if not len(self.answers.day):
+        answers = self.answers
+        if not len(answers.day):
             return []
-        first = int(self.answers.day.min())
-        at = self.answers.day - first
-        of, with_time, taken = np.bincount(at), np.bincount(at, timed), np.bincount(at, seconds)
+        timed, first = answers.seconds >= 0, int(answers.day.min())
+        at = answers.day - first
+        of, with_time, taken = np.bincount(at), np.bincount(at, timed), np.bincount(at, answers.seconds * timed)
         return [StudyDay(date.fromordinal(first + int(day)), int(of[day]), int(with_time[day]), int(taken[day]))
                 for day in np.flatnonzero(of)]
 
@@ -136,10 +129,8 @@ class Reading:
     @cached_property
     def stated(self) -> dict[float, Share]:
         """By the confidence that was stated, 0 to 1: how many answers were within the tolerance."""
-        place, attempts = self.graded
-        place = place[place >= 0]
-        place = place[(attempts.confidence[place] > 0) & (attempts.within[place] >= 0)]
-        shares = counts.by(attempts.confidence[place], attempts.within[place])
+        told = (self.answers.confidence > 0) & (self.answers.within >= 0)
+        shares = counts.by(self.answers.confidence[told], self.answers.within[told])
         return {sure / 100: share for sure, share in shares.items()}
 
     # What is weak

@@ -1,4 +1,5 @@
 """What the log says of a person's learning, as selects that both databases read; arithmetic is done in counts.py."""
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import chain
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from progress.counts import Answers, Attempts, Cards
+from progress.counts import Answers, Cards, places
 from progress.tables import attempts, cards, notes, questions, reviews, topics
 
 Array = np.ndarray
@@ -91,39 +92,58 @@ def own_cards(user_id: int) -> sa.Select:
     return sa.select(cards.c.id).where(cards.c.user_id == user_id)
 
 
-def answers(connection: sa.Connection, user_id: int) -> Answers:
-    """The person's answers, in one pass over the index that holds them in this order (answers_in_order)."""
-    given = standing(user_id).subquery("given")
+def answers(connection: sa.Connection, user_id: int, only: Sequence[int] | None = None) -> Answers:
+    """The person's answers, in one pass over the index that holds them in this order (answers_in_order); or those on
+    some cards alone."""
+    rows = standing(user_id)
+    given = (rows if only is None else rows.where(reviews.c.card_id.in_(only))).subquery("given")
     was = sa.case((given.c.was == "review", IN_REVIEW), (given.c.was == "new", WAS_NEW), else_=0)
     card, day, rated, was, stability, due_day, attempt = columns(connection, (
         sa.select(
             given.c.card_id, ordinal(given.c.study_day), given.c.rated, was, sa.func.coalesce(given.c.stability, 0.0),
             sa.func.coalesce(ordinal(given.c.due_day), 0), sa.func.coalesce(given.c.attempt_id, 0))
         .order_by(given.c.card_id, given.c.ordinal)))
-    return Answers(_whole(card), _whole(day), _whole(rated), was == IN_REVIEW, was == WAS_NEW, stability,
-                   _whole(due_day), _whole(attempt))
+    tried = graded(connection, user_id, attempt.astype(np.int64), only) if attempt.any() else nothing(len(card))
+    return Answers(
+        card.astype(np.int64), day.astype(np.int32), rated.astype(np.int8), was == IN_REVIEW, was == WAS_NEW, stability,
+        due_day.astype(np.int32), *tried)
 
 
-def graded(connection: sa.Connection, user_id: int) -> Attempts:
-    """What the person graded, by its key; it counts only where an answer that stands points to it."""
-    rows = columns(connection, (
+def graded(
+    connection: sa.Connection, user_id: int, attempt: Array, only: Sequence[int] | None = None,
+) -> tuple[Array, Array, Array]:
+    """Of the attempts that answers point to: seconds, confidence and within as Answers has them."""
+    own = attempts.c.card_id.in_(own_cards(user_id) if only is None else only)
+    # A sort in SQL would read each row whole.
+    pk, *found = columns(connection, (
         sa.select(
             attempts.c.id, attempts.c.seconds, sa.func.coalesce(attempts.c.confidence, 0),
             sa.case((attempts.c.within.is_(None), -1), (attempts.c.within, 1), else_=0))
-        .where(attempts.c.card_id.in_(own_cards(user_id)), attempts.c.kind == "grade")))
-    order = np.argsort(rows[0], kind="stable")  # a sort in SQL would read each row whole
-    return Attempts(*(_whole(column[order]) for column in rows))
+        .where(own, attempts.c.kind == "grade")))
+    order = np.argsort(pk, kind="stable")
+    at = places(attempt, pk[order].astype(np.int64))
+    if not len(pk):
+        return nothing(len(attempt))
+    return tuple(
+        np.where(at >= 0, column[order][at], none[:1]).astype(none.dtype)
+        for column, none in zip(found, nothing(1), strict=True))
+
+
+def nothing(count: int) -> tuple[Array, Array, Array]:
+    """Seconds, confidence and within of so many answers without an attempt."""
+    return np.full(count, -1, np.int32), np.zeros(count, np.int8), np.full(count, -1, np.int8)
 
 
 def cards_of(connection: sa.Connection, user_id: int) -> Cards:
     """The person's cards, by their keys."""
-    pk, topic, suspended, last_day, stability, lapses = columns(connection, (
+    pk, log_length, topic, suspended, last_day, stability, lapses = columns(connection, (
         sa.select(
-            cards.c.id, TOPIC, sa.case((cards.c.suspended, 1), else_=0), sa.func.coalesce(ordinal(cards.c.last_day), 0),
-            sa.func.coalesce(cards.c.stability, 0.0), cards.c.lapses)
+            cards.c.id, cards.c.log_length, TOPIC, sa.case((cards.c.suspended, 1), else_=0),
+            sa.func.coalesce(ordinal(cards.c.last_day), 0), sa.func.coalesce(cards.c.stability, 0.0), cards.c.lapses)
         .select_from(cards).outerjoin(questions).outerjoin(notes)
         .where(cards.c.user_id == user_id).order_by(cards.c.id)))
-    return Cards(_whole(pk), _whole(topic), suspended > 0, _whole(last_day), stability, _whole(lapses))
+    whole = (column.astype(np.int64) for column in (pk, log_length, topic))
+    return Cards(*whole, suspended > 0, last_day.astype(np.int64), stability, lapses.astype(np.int64))
 
 
 def ticked(connection: sa.Connection, user_id: int) -> list[tuple[int, list[str], int]]:
@@ -194,10 +214,6 @@ def columns(connection: sa.Connection, select: sa.Select) -> list[Array]:
     while rows := cursor.fetchmany(PART):
         parts.append(np.fromiter(chain.from_iterable(rows), float, len(rows) * width).reshape(-1, width))
     return list(np.concatenate(parts).T)
-
-
-def _whole(column: Array) -> Array:
-    return column.astype(np.int64)
 
 
 TOPIC = sa.func.coalesce(questions.c.topic_id, notes.c.topic_id, OWN)

@@ -35,6 +35,7 @@ cards = sa.Table(
     sa.Column("user_id", sa.BigInteger, nullable=False),
     sa.Column("question_id", sa.BigInteger, sa.ForeignKey("questions_question.id")),
     sa.Column("note_id", sa.BigInteger, sa.ForeignKey("questions_note.id")),
+    sa.Column("log_length", sa.Integer, nullable=False),
     sa.Column("answers", sa.Integer, nullable=False),
     sa.Column("lapses", sa.Integer, nullable=False),
     sa.Column("state", sa.String, nullable=False),

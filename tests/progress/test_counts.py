@@ -11,7 +11,7 @@ def answers(*rows: tuple[int, int, int, bool, bool, float, int]) -> Answers:
     """Rows of card, day, rating, in review, was new, stability, due."""
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     return Answers(*columns[:3], columns[3].astype(bool), columns[4].astype(bool), columns[5], columns[6],
-                   np.zeros(len(rows), int))
+                   *(np.zeros(len(rows), int) for _ in range(3)))
 
 
 # Wilson's interval at 95%, as R's prop.test(x, n, correct = FALSE) gives it.
@@ -48,7 +48,7 @@ def test_the_answer_before_is_of_the_same_card() -> None:
 
 
 def test_no_answers_are_no_predictions() -> None:
-    nothing = Answers(*(np.zeros(0, int) for _ in range(8)))
+    nothing = Answers(*(np.zeros(0, int) for _ in range(10)))
     assert not len(counts.scored(nothing).day)
     assert counts.by(np.zeros(0, int), np.zeros(0)) == {}
     assert counts.calibration(np.zeros(0), np.zeros(0)) is None

@@ -1,7 +1,8 @@
 """What reports count, by a connection of their own: figures of recorded logs, and every act that changes a log."""
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import sqlalchemy as sa
@@ -16,7 +17,7 @@ from hypothesis.extra.django import TransactionTestCase
 from accounts.models import User
 from flashcards import memory, services
 from flashcards.models import Attempt, Card, Rating, Review
-from progress import reports
+from progress import kept, reports
 from progress.engine import connect, engine_for
 from progress.reading import Reading
 from progress.sheets import SHEETS
@@ -191,6 +192,34 @@ ACTS = st.lists(st.tuples(
     st.sampled_from(Rating), st.integers(0, 3), st.integers(0, 9)), min_size=4, max_size=14)
 
 
+def played(user: User, acts: list[tuple[str, Rating, int, int]]) -> Iterator[None]:
+    """Do each act in turn, on one of the person's cards."""
+    now = NOON
+    for act, rating, days, place in acts:
+        now += timedelta(days=days, minutes=11)
+        cards = list(Card.objects.filter(user=user).order_by("pk"))
+        card = cards[(days + place) % len(cards)]
+        rows = list(card.reviews.values_list("pk", flat=True)) or [0]
+        named, at = rows[place % len(rows)], {"ordinal": card.next_ordinal, "now": now}
+        match act:
+            case "answer":
+                services.answer_card(card, rating, **at)
+            case "undo":
+                last = services.last_action(user)
+                services.undo(user, last.pk if last else 0, now=now)
+            case "undo_any":
+                services.undo_any(user, named, now=now)
+            case "amend":
+                services.amend(card, named, rating, **at)
+            case "remove":
+                services.remove(card, named, **at)
+            case "reset":
+                services.reset(card, **at)
+            case "suspend":
+                services.set_suspended(card, not card.suspended, **at)
+        yield
+
+
 class StandingAnswers(TransactionTestCase):
     """The one rule of which answers count, in SQL and in Django."""
 
@@ -199,30 +228,10 @@ class StandingAnswers(TransactionTestCase):
     def test_the_reports_count_what_the_log_counts(self, acts: list[tuple[str, Rating, int, int]]) -> None:
         user = User.objects.create_user("ada@example.org")
         topic = Topic.objects.create(slug="sizing", title="Sizing", position=1)
-        card = Card.objects.create(user=user, note=Note.objects.create(
+        Card.objects.create(user=user, note=Note.objects.create(
             slug="n", topic=topic, ask="?", value=1, accept=[1, 1], origin="a test"))
-        now = NOON
-        for act, rating, days, place in acts:
-            now += timedelta(days=days, minutes=11)
-            card.refresh_from_db()
-            rows = list(card.reviews.values_list("pk", flat=True)) or [0]
-            named, at = rows[place % len(rows)], {"ordinal": card.next_ordinal, "now": now}
-            match act:
-                case "answer":
-                    services.answer_card(card, rating, **at)
-                case "undo":
-                    last = services.last_action(user)
-                    services.undo(user, last.pk if last else 0, now=now)
-                case "undo_any":
-                    services.undo_any(user, named, now=now)
-                case "amend":
-                    services.amend(card, named, rating, **at)
-                case "remove":
-                    services.remove(card, named, **at)
-                case "reset":
-                    services.reset(card, **at)
-                case "suspend":
-                    services.set_suspended(card, not card.suspended, **at)
+        for _ in played(user, acts):
+            pass
         counted = list(Review.objects.filter(card__user=user).answers().order_by("card", "ordinal").values_list(
             "pk", "rated"))
         with connect() as connection:
@@ -230,6 +239,20 @@ class StandingAnswers(TransactionTestCase):
             assert [(row.id, row.rated) for row in given_rows] == counted
             answers = reports.answers(connection, user.pk)
         assert answers.rated.tolist() == [rated for _, rated in counted]
+
+    @hypothesis_settings(max_examples=5)
+    @given(acts=ACTS)
+    def test_what_is_kept_is_what_the_log_says(self, acts: list[tuple[str, Rating, int, int]]) -> None:
+        user = User.objects.create_user("ada@example.org")
+        write_log(user, [(card, NOON - timedelta(days=9 * card), 3) for card in range(1, 5)])
+        key = user.date_joined
+        with patch.object(kept, "LEAST_KEPT", 0):
+            for at, _ in enumerate(played(user, acts)):
+                with connect() as connection:
+                    told = kept.answers(connection, user.pk, reports.cards_of(connection, user.pk), key)
+                    fresh = reports.answers(connection, user.pk)
+                for name in kept.NAMES:
+                    assert getattr(told, name).tolist() == getattr(fresh, name).tolist(), (at, name)
 
 
 @pytest.mark.django_db(transaction=True)
