@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from flashcards import access, services
+from flashcards.card_history import title_of
 from flashcards.forms import DueForm
 from flashcards.models import Card, Rating
 from flashcards.overview import due_words
@@ -30,7 +31,7 @@ from flashcards.views import (
 def add(request: HttpRequest, pk: int) -> HttpResponse:
     """Have the card in today's line, before all others."""
     card, at = named(request, pk)
-    return told(request, card, services.add_to_drill(card, **at), "Added: it comes first in today’s drill.")
+    return told(request, card, services.add_to_drill(card, **at), "Added: {it} comes first in today’s drill.")
 
 
 @require_POST
@@ -39,7 +40,7 @@ def suspend(request: HttpRequest, pk: int) -> HttpResponse:
     """Take the card out of the drill until the person wants it back."""
     card, at = named(request, pk)
     done = services.set_suspended(card, True, **at)
-    return told(request, card, done, "Suspended: it stays out of your drill until you want it.")
+    return told(request, card, done, "Suspended: {it} stays out of your drill until you want it.")
 
 
 @require_POST
@@ -56,7 +57,7 @@ def unsuspend(request: HttpRequest, pk: int) -> HttpResponse:
 def bury(request: HttpRequest, pk: int) -> HttpResponse:
     """Put the card off to tomorrow."""
     card, at = named(request, pk)
-    return told(request, card, services.bury(card, **at), "Put off: it comes up tomorrow.")
+    return told(request, card, services.bury(card, **at), "Put off: {it} comes up tomorrow.")
 
 
 @require_POST
@@ -64,7 +65,7 @@ def bury(request: HttpRequest, pk: int) -> HttpResponse:
 def reset(request: HttpRequest, pk: int) -> HttpResponse:
     """Begin the card anew."""
     card, at = named(request, pk)
-    return told(request, card, services.reset(card, **at), "Begun anew: it is as a new card, and its history stays.")
+    return told(request, card, services.reset(card, **at), "Begun anew: {it} is as a new card, and its history stays.")
 
 
 @require_POST
@@ -82,7 +83,7 @@ def set_due(request: HttpRequest, pk: int) -> HttpResponse:
     card, at = named(request, pk)
     done = at["ordinal"] == card.next_ordinal and services.set_due(card, desk.due_form.cleaned_data["due"], **at)
     card.refresh_from_db()
-    return told(request, card, done, f"Due day set: it comes back {due_words(card, at['now'])}.")
+    return told(request, card, done, f"Due day set: {{it}} comes back {due_words(card, at['now'])}.")
 
 
 @require_POST
@@ -125,10 +126,14 @@ def now_due(request: HttpRequest, pk: int, now: datetime) -> str:
 
 
 def told(request: HttpRequest, card: Card, done: bool, words: str) -> HttpResponse:
-    """What comes next, or the card's own page again, with what was done, or that the page was stale."""
+    """What comes next, or the card's own page again, with what was done, or that the page was stale.
+
+    `{it}` in the words is the card, which is named where another one comes next.
+    """
     sitting = sitting_of(request.POST)
     if done:
-        messages.success(request, words, extra_tags=UNDOABLE)
+        it = "it" if sitting.only == "this" else f"“{title_of(card)}”"
+        messages.success(request, words.replace("{it}", it), extra_tags=UNDOABLE)
     else:
         messages.info(request, moved_on(sitting))
     return next_turn(request, sitting, card)

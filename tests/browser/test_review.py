@@ -385,7 +385,7 @@ def test_the_whole_loop_by_keyboard_and_by_roles(visit: Visit, learner: User):
 
     # Put off and suspended, each told once with its undo, and taken back.
     second = page.get_by_role("heading", name="2 of 2: One long prompt among decoders")
-    for key, words, kind in (("-", "Put off: it comes up tomorrow.", "bury"), ("@", "Suspended: ", "suspend")):
+    for key, words, kind in (("-", "Put off: “One long", "bury"), ("@", "Suspended: “One long", "suspend")):
         page.keyboard.press(key)
         expect(second).to_have_count(0)  # another new one has come in its place
         expect(page.get_by_role("heading", level=1)).to_be_focused()
@@ -414,7 +414,7 @@ def test_the_whole_loop_by_keyboard_and_by_roles(visit: Visit, learner: User):
     page.keyboard.press("Control+a")
     page.keyboard.type("in 5 days")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Due day set: it comes back on")).to_be_visible()
+    expect(page.get_by_text("Due day set: “One step")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_be_focused()
     assert len(heard(page)) == 1
     assert kinds.last() == "set_due"

@@ -10,6 +10,7 @@
   let pointed = false; // whether the focus came from a pointer, not from the keyboard
 
   function named(event) {
+    if (event.key === "@") return "@"; // which some keyboards have behind Alt
     if (event.altKey) return null;
     if (event.ctrlKey || event.metaKey) return event.key === "Enter" && !event.shiftKey ? "Ctrl+Enter" : null;
     if (event.shiftKey && (event.key.length > 1 || event.key === " ")) return null;
