@@ -38,6 +38,12 @@ def latest(user: User, kind: Work.Kind) -> Work | None:
     return Work.objects.filter(user=user, kind=kind).order_by("-asked_at", "-pk").first()
 
 
+def latest_done(user: User, kind: Work.Kind) -> Work | None:
+    """The person's work of this kind that came to a result last."""
+    done = Work.objects.filter(user=user, kind=kind, done_at__isnull=False, fault="")
+    return done.order_by("-asked_at", "-pk").first()
+
+
 def is_silent(work: Work, now: datetime) -> bool:
     """Whether the process of work not yet done can be taken for dead."""
     return work.done_at is None and now - (work.seen_at or work.asked_at) > SILENCE

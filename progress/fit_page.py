@@ -7,7 +7,7 @@ from typing import Any
 
 from accounts.models import Profile, User
 from calculators.pictures import MEASURE, NARROW
-from flashcards import memory, queue, works
+from flashcards import memory, queue
 from flashcards.memory import DEFAULT_PARAMETERS, Memory, Rules
 from flashcards.models import Adoption, Work
 from progress import fit_pictures
@@ -54,13 +54,9 @@ class FitPage:
     def __init__(self, user: User, now: datetime) -> None:
         self.user, self.now = user, now
         self.profile = Profile.objects.get(user=user)
-        self.work = works.latest(user, Work.Kind.FIT)
-        self.state = WorkState(self.work, now)
+        self.state = WorkState(user, Work.Kind.FIT, now)
+        self.result = self.state.result
         self.least, self.splits = LEAST_SCORED, SPLITS
-
-    @property
-    def result(self) -> dict[str, Any]:
-        return self.work.result if self.work else {}
 
     @property
     def fitted_to(self) -> str:
@@ -81,7 +77,7 @@ class FitPage:
 
     @property
     def may_be_adopted(self) -> bool:
-        return self.is_judged and self.result["worth_it"] and not self.is_adopted
+        return self.state.is_done and self.is_judged and self.result["worth_it"] and not self.is_adopted
 
     @property
     def lead(self) -> str:

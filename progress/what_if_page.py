@@ -1,11 +1,9 @@
 """What the What if page shows: a year at each desired retention, and where one stands now."""
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from accounts.models import Profile, User
 from calculators.pictures import MEASURE, NARROW, Drawing
-from flashcards import works
 from flashcards.models import Work
 from progress import what_if_pictures
 from progress.what_if import GRID, Outcome
@@ -19,13 +17,9 @@ class WhatIfPage:
 
     def __init__(self, user: User, now: datetime) -> None:
         self.profile = Profile.objects.get(user=user)
-        self.work = works.latest(user, Work.Kind.WHAT_IF)
-        self.state = WorkState(self.work, now)
+        self.state = WorkState(user, Work.Kind.WHAT_IF, now)
+        self.result = self.state.result
         self.lowest, self.highest = GRID[0], GRID[-1]
-
-    @property
-    def result(self) -> dict[str, Any]:
-        return self.work.result if self.work else {}
 
     @cached_property
     def outcomes(self) -> list[Outcome]:

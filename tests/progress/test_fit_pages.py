@@ -93,6 +93,15 @@ def test_a_process_that_went_silent_can_be_started_again(as_ada: Client, ada: Us
     assert Work.objects.count() == 2
 
 
+def test_an_earlier_fit_stays_while_a_later_one_came_to_nothing(as_ada: Client, ada: User) -> None:
+    done(ada, **judged(worth_it=True))
+    made(ada, done_at=timezone.now(), fault=works.STOPPED)
+    page = text(as_ada)
+    assert "The fit stopped before it was done." in page
+    assert "before and after" in page
+    assert "Schedule by them" not in page
+
+
 def test_too_few_reviews_are_told_from_a_verdict(as_ada: Client, ada: User) -> None:
     done(ada, scored=312, gain=None, latest=None, worth_it=False, splits=[])
     page = text(as_ada)

@@ -82,3 +82,13 @@ def test_a_year_that_stopped_can_be_played_again(as_ada: Client, played: Work) -
     page = text(as_ada)
     assert "It stopped before it was done." in page
     assert "Start again" in page
+
+
+def test_a_year_played_before_stays_while_a_later_one_came_to_nothing(as_ada: Client, played: Work) -> None:
+    now = timezone.now()
+    later = Work.objects.create(user=played.user, kind=Work.Kind.WHAT_IF, asked_at=now, seen_at=now)
+    assert "a year at each" not in text(as_ada)
+    Work.objects.filter(pk=later.pk).update(done_at=now, fault="There is no card.")
+    page = text(as_ada)
+    assert "There is no card." in page
+    assert "a year at each" in page
