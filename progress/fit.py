@@ -22,7 +22,7 @@ SURE = 1e-6  # predicted recall is kept this far from 0 and 1
 BINS = 20
 SPLITS, LATEST = 5, 2  # expanding splits in time; how many of them are the latest ones
 LEAST_SCORED = 400  # predictions, before a fit can be judged
-ERRORS, LATEST_ERRORS = 2, 1  # standard errors that the gain must exceed, over all splits and over the latest
+ERRORS, CLEAR = 2, 4  # standard errors that the gain must exceed, and beyond which it is beyond doubt
 
 Tell = Callable[[float], None]  # how far it is, 0 to 1
 
@@ -120,8 +120,9 @@ def judged(log: Log, *, tell: Tell = lambda share: None) -> Verdict:
     """Whether fitted parameters predict later reviews better than the defaults.
 
     Five expanding splits in time: fitted to the first k sixths of what is scored, tried on the next sixth. Worth it is
-    a fit whose gain over all of them exceeds twice its standard error, and which still gains on the latest third, by
-    more than one: how somebody remembered a year ago is no reason to change how they are scheduled now.
+    a fit whose gain over all of them exceeds twice its standard error, and which still gains on the latest third: by
+    more than one standard error there, or, where the whole gain exceeds four, at all. How somebody remembered a year
+    ago is no reason to change how they are scheduled now.
     """
     places = predictions(log, DEFAULTS)[2]
     if len(places) < LEAST_SCORED:
@@ -135,7 +136,8 @@ def judged(log: Log, *, tell: Tell = lambda share: None) -> Verdict:
         w = fitted(log, before(log, cuts[at]), tell=tell_of_split)
         gains.append(_gained(log, w, cuts[at], cuts[at + 1]))
     gain, latest = _gain(gains), _gain(gains[-LATEST:])
-    worth_it = gain.mean > ERRORS * gain.error and latest.mean > LATEST_ERRORS * latest.error
+    doubt = 0 if gain.mean > CLEAR * gain.error else latest.error
+    worth_it = gain.mean > ERRORS * gain.error and latest.mean > doubt
     return Verdict(len(places), gain, latest, bool(worth_it), tuple(_gain([split]) for split in gains))
 
 
