@@ -14,6 +14,7 @@ PURE = [
     ROOT / "flashcards" / "memory.py",
     ROOT / "flashcards" / "study_day.py",
     ROOT / "flashcards" / "spread.py",
+    ROOT / "flashcards" / "projection.py",
     *(ROOT / "progress" / f"{name}.py" for name in ("counts", "fit", "pictures", "readiness")),
     *(ROOT / "flashcards" / f"{name}.py" for name in ("due_day", "leeches", "why")),
 ]
