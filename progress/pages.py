@@ -64,7 +64,7 @@ class ProgressPage:
             return f"Shares are drawn from {LEAST} reviews at least a day apart on; there are {share.of} so far."
         span = (weeks[-1][0] - weeks[0][0]).days // 7 + 1
         last = f"; the last {SHOWN_WEEKS} shown" if span > SHOWN_WEEKS else ""
-        return f"{share.of:,} reviews at least a day apart, {span} week{'' if span == 1 else 's'}{last}"
+        return f"{share.of:,} reviews at least a day apart, {span} week{'' if span == 1 else 's'}{last}."
 
     @cached_property
     def retention(self) -> Drawn | None:
