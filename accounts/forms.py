@@ -1,12 +1,13 @@
 """Making an account, and what a person sets about the drill."""
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from allauth.account.forms import SignupForm as AllauthSignupForm
 from allauth.core import context
 from django import forms
 from django.conf import settings
+from django.utils import timezone
 
 from accounts import access
 from accounts.models import Profile, User, zone_names
@@ -57,6 +58,7 @@ class SignupForm(AllauthSignupForm):
         return email
 
 
+FARTHEST = timedelta(days=3650)  # that an interview is planned for
 ON_OFF = [("on", "on"), ("off", "off")]
 WEEKDAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 TAKES = [("2", "normal"), ("1", "half"), ("0", "free")]
@@ -229,6 +231,17 @@ class ProfileForm(forms.ModelForm):
         if all(taken):
             self.instance.easy_days = "".join(taken)
         return super().clean()
+
+    def clean_interview_day(self) -> date | None:
+        """The day, from today to ten years ahead; one that has passed since it was set may stay."""
+        day, today = self.cleaned_data["interview_day"], self.instance.local(timezone.now()).date()
+        if day is None or day == self.initial["interview_day"]:
+            return day
+        if day < today:
+            raise forms.ValidationError("That day has passed.")
+        if day - today > FARTHEST:
+            raise forms.ValidationError("A day within ten years.")
+        return day
 
     def clean_question_steps(self) -> str:
         return read_steps(self.cleaned_data["question_steps"])

@@ -3,11 +3,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
+from math import isfinite
 from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import models
+
+EARLIEST, LATEST = date(1970, 1, 1), date(2999, 12, 31)  # what lies past them was no day of a drill
 
 
 class BadExport(Exception):
@@ -55,7 +58,7 @@ def fields_of(model: type[models.Model], names: Iterable[str], row: Any) -> dict
             held = model._meta.get_field(name)
             try:
                 found[name] = read(held, row[name])
-            except (ValidationError, TypeError, ValueError, OverflowError):
+            except (ValidationError, TypeError, ValueError, OverflowError, RecursionError):
                 raise BadExport(
                     f"“{held.verbose_name}” of a {model._meta.verbose_name} can’t be {str(row[name])[:60]!r}."
                 ) from None
@@ -69,6 +72,8 @@ def read(held: models.Field, value: Any) -> Any:
             raise ValidationError("null")
         return None
     if isinstance(held, models.JSONField):
+        # Neither a number past all bounds nor half of a character can be stored everywhere.
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
         value = json.loads(json.dumps(value).replace("\\u0000", ""))
         if not isinstance(value, type(held.get_default())):
             raise ValidationError("another kind")
@@ -78,10 +83,26 @@ def read(held: models.Field, value: Any) -> Any:
     value = held.to_python(value.replace("\0", "") if isinstance(value, str) else value)
     if isinstance(value, datetime) and value.tzinfo is None:
         raise ValidationError("no zone")
+    if isinstance(value, date) and not EARLIEST <= (value.date() if isinstance(value, datetime) else value) <= LATEST:
+        raise ValidationError("no day of a drill")
+    if isinstance(value, float) and not isfinite(value):
+        raise ValidationError("past all bounds")
+    if isinstance(value, str):
+        value.encode()  # half of a character can be stored nowhere
     held.run_validators(value)
     if held.choices and value not in {choice for choice, _ in held.flatchoices}:
         raise ValidationError("no choice")
     return value
+
+
+def has_shape(value: Any, shape: Any) -> bool:
+    """Whether plain data is built as `shape` has it: {name: shape}, [the shape of each] or a type; a float may be an
+    int."""
+    if isinstance(shape, dict):
+        return isinstance(value, dict) and all(name in value and has_shape(value[name], shape[name]) for name in shape)
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(has_shape(one, shape[0]) for one in value)
+    return type(value) in ((int, float) if shape is float else (shape,))
 
 
 def rows_in(part: Mapping[str, Any], name: str) -> list[Any]:

@@ -2,19 +2,22 @@
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from importlib import import_module
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import models
 
+from accounts.export import can_schedule
 from accounts.models import User
 from accounts.rows import BadExport, Taken, fields_of, rows_in
 from flashcards import memory, queue
+from flashcards.memory import Due, Memory
 from flashcards.models import (
     Adoption,
     Attempt,
     Card,
-    Direction,
     Draft,
     Memo,
     Prediction,
@@ -22,6 +25,7 @@ from flashcards.models import (
     QuizAnswer,
     QuizLook,
     Review,
+    State,
     Work,
 )
 from flashcards.written import (
@@ -29,6 +33,7 @@ from flashcards.written import (
     ATTEMPT,
     BATCH,
     DRAFT,
+    KEPT_WORK,
     LOOK,
     PREDICTION,
     QUIZ,
@@ -41,7 +46,8 @@ from flashcards.written import (
 from questions.export import key_of
 from questions.models import Note, Question
 
-SIDE = re.compile(r"forward|reverse|c[1-9]\d{0,2}")
+SIDES = {"question": re.compile("forward"), "number": re.compile("forward|reverse"),
+         "own": re.compile(r"forward|reverse|c[1-9]\d{0,2}")}
 UNPLAYABLE = (ArithmeticError, AssertionError, AttributeError, KeyError, TypeError, ValueError)
 Log = dict[int, Review]  # a card's log by ordinal
 
@@ -62,10 +68,12 @@ def put(user: User, part: Mapping[str, Any], now: datetime, taken: Taken) -> Non
     put_memos(user, rows_in(part, "memos"), taken)
     put_new(Prediction, PREDICTION, rows_in(part, "predictions"), user, ("lab", "state", "step", "field"), taken)
     put_quizzes(user, rows_in(part, "quizzes"), taken)
-    put_new(Work, WORK, rows_in(part, "works"), user, ("kind", "asked_at"), taken)
-    fits = {work.asked_at.isoformat(): work for work in Work.objects.filter(user=user, kind=Work.Kind.FIT)}
+    works = [row for row in rows_in(part, "works") if not isinstance(row, Mapping) or row.get("done_at")]
+    put_new(Work, WORK, works, user, ("kind", "asked_at"), taken, check=check_work)
+    done = Work.objects.filter(user=user, kind=Work.Kind.FIT, done_at__isnull=False, fault="")
+    fits = {work.asked_at.isoformat(): work for work in done}
     put_new(Adoption, ADOPTION, rows_in(part, "adoptions"), user, ("at",), taken,
-            more=lambda row: {"fit": fits.get(str(row.get("fit")))})
+            more=lambda row: {"fit": fits.get(str(row.get("fit")))}, check=check_adoption)
 
 
 def cards_for(user: User, keys: list[Any], taken: Taken) -> list[Card | None]:
@@ -81,6 +89,8 @@ def cards_for(user: User, keys: list[Any], taken: Taken) -> list[Card | None]:
         kind, name, side = checked_key(key)
         card = here.get((kind, name, side))
         if card is None and (item := asked[kind].get(name)) is not None:
+            if kind == "own" and (item.kind == Note.Kind.CLOZE) != side.startswith("c"):
+                raise BadExport(f"The own card “{item.ask[:60]}” has no side {side}.")
             card = Card(user=user, direction=side, **{"question" if kind == "question" else "note": item})
             here[kind, name, side] = card
             making.append(card)
@@ -96,7 +106,7 @@ def checked_key(key: Any) -> tuple[str, str, str]:
     if not isinstance(key, list) or len(key) != 3 or not all(isinstance(one, str) for one in key):
         raise BadExport("A card is not written as what it asks.")
     kind, name, side = key
-    sides = SIDE.fullmatch(side) if kind in ("number", "own") else kind == "question" and side == Direction.FORWARD
+    sides = SIDES[kind].fullmatch(side) if kind in SIDES else None
     if not sides:
         raise BadExport(f"There is no card such as {' '.join(key)[:80]}.")
     return kind, name, side
@@ -192,6 +202,8 @@ def put_reviews(rows: Rows, logs: dict[int, Log], attempts: Tries, taken: Taken)
         if fields.get("batch"):
             fields["batch"] = batches.setdefault(fields["batch"], uuid4())
         tried = row.get("attempt")
+        if isinstance(tried, list) and tried[1:2] != [Attempt.Kind.GRADE]:
+            raise BadExport(f"Row {ordinal} in the log of {card} comes of an answer that was not graded.")
         review = Review(
             card=card, names=log[named] if named is not None else None,
             attempt=attempts.get((card.pk, *map(plain, tried))) if isinstance(tried, list) else None, **fields)
@@ -232,9 +244,18 @@ def replay_cards(user: User, cards: list[Card], logs: Mapping[int, Log]) -> None
             remembered, due = memory.replay(rows, parameters)
         except UNPLAYABLE:
             raise BadExport(f"The log of {card} can’t be played.") from None
+        if not is_placed(remembered, due):
+            raise BadExport(f"The log of {card} does not say when it is due.")
         card.take(remembered, due, log_length=len(rows))
         card.suspended, card.buried_until = memory.is_suspended(rows), memory.buried_until(rows)
     Card.objects.bulk_update(cards, Card.DERIVED, batch_size=100)
+
+
+def is_placed(remembered: Memory, due: Due) -> bool:
+    """Whether a card that was begun has the due that one of its state has."""
+    if remembered.state == State.NEW:
+        return due.at is None
+    return (due.at if remembered.state in (State.LEARNING, State.RELEARNING) else due.day) is not None
 
 
 def put_drafts(rows: list[Any], cards: list[Card | None], taken: Taken) -> None:
@@ -296,6 +317,7 @@ def put_quizzes(user: User, rows: list[Any], taken: Taken) -> None:
 def put_new(
     model: type[models.Model], names: tuple[str, ...], rows: list[Any], user: User, known_by: tuple[str, ...],
     taken: Taken, more: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda row: {},
+    check: Callable[[Mapping[str, Any]], None] = lambda fields: None,
 ) -> None:
     """The rows of a table that are not here, which they are known by these fields to be."""
     here = set(model.objects.filter(user=user).values_list(*known_by))
@@ -305,7 +327,24 @@ def put_new(
         key = tuple(fields.get(name) for name in known_by)
         if key not in here:
             here.add(key)
+            check(fields)
             adding.append(model(user=user, **fields, **more(row)))
     model.objects.bulk_create(adding, batch_size=BATCH)
     what = str(model._meta.verbose_name_plural)
     taken.count(what, new=len(adding), known=len(rows) - len(adding))
+
+
+def check_work(fields: Mapping[str, Any]) -> None:
+    """Refuse work that came to nothing that its page could show. Raises BadExport."""
+    kind = fields.get("kind")
+    if kind not in KEPT_WORK:
+        raise BadExport("The file holds work of a kind that is not kept.")
+    module, _, _ = settings.WORKS[kind].rpartition(".")
+    if not fields.get("fault") and not import_module(module).is_result(fields.get("result")):
+        raise BadExport(f"The file holds a “{Work.Kind(kind).label}” that does not say what it came to.")
+
+
+def check_adoption(fields: Mapping[str, Any]) -> None:
+    """Refuse parameters that no card can be scheduled with. Raises BadExport."""
+    if not can_schedule(fields.get("parameters", [])):
+        raise BadExport("The file holds FSRS parameters that no card can be scheduled with.")

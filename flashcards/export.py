@@ -69,7 +69,8 @@ def of(user: User) -> dict[str, Any]:
         "memos": [{"question": memo.question.slug, **row_of(memo, ("text", "changed_at"))} for memo in memos],
         "predictions": [row_of(one, PREDICTION) for one in Prediction.objects.filter(user=user).order_by("pk")],
         "quizzes": list(quizzes_of(user)),
-        "works": [row_of(one, WORK) for one in Work.objects.filter(user=user, kind__in=KEPT_WORK).order_by("pk")],
+        "works": [row_of(one, WORK) for one in Work.objects.filter(
+            user=user, kind__in=KEPT_WORK, done_at__isnull=False).order_by("pk")],
         "adoptions": [
             {**row_of(one, ADOPTION), "fit": one.fit and one.fit.asked_at.isoformat()}
             for one in Adoption.objects.filter(user=user).select_related("fit").order_by("pk")

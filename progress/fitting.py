@@ -7,12 +7,20 @@ from typing import Any
 import numpy as np
 from django.db.models import Q
 
+from accounts.export import can_schedule
 from accounts.models import User
+from accounts.rows import has_shape
 from flashcards.models import Review, Work
 from flashcards.works import Tell
 from progress import fit
 from progress.fit import Answer, Array, Log
 
+GAIN = {"mean": float, "error": float, "predictions": int}
+SCORE = {"loss": float, "rmse": float}
+JUDGED = {
+    "scored": int, "gain": GAIN, "latest": GAIN, "worth_it": bool, "splits": [GAIN], "answers": int,
+    "parameters": [float], "later_loss": float, "seen": {"defaults": SCORE, "yours": SCORE, "fitted": SCORE},
+}
 JUDGING = 0.8  # the share of the whole that trying it on later reviews takes
 
 
@@ -66,6 +74,13 @@ def fit_log(work: Work, tell: Tell) -> dict[str, Any]:
         "seen": {name: _score(log, parameters) for name, parameters in by.items()},
     }
     return result
+
+
+def is_result(result: Any) -> bool:
+    """Whether this is what a fit comes to, as its page shows it."""
+    if has_shape(result, JUDGED):
+        return len(result["splits"]) == fit.SPLITS and result["parameters"] and can_schedule(result["parameters"])
+    return has_shape(result, {"scored": int}) and not result.get("gain")
 
 
 def _loss_of_the_last(log: Log, count: int) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from calculators.pictures import MEASURE, NARROW, Drawing
 from progress import pictures, readiness, reports, sheets
-from progress.forms import ReadinessForm
+from progress.forms import FARTHEST, ReadinessForm
 from progress.pictures import Drawn, Spread
 from progress.readiness import Known, Plan
 from progress.reading import Reading
@@ -55,7 +55,7 @@ class ReadinessPage:
     def __init__(self, reading: Reading, given: Mapping[str, str]) -> None:
         self.reading = reading
         interview = reading.profile.interview_day
-        self.interview = interview if interview and interview > reading.today else None
+        self.interview = interview if interview and timedelta() < interview - reading.today <= FARTHEST else None
         usual = {"on": (self.interview or reading.today + AHEAD).isoformat(), "target": str(TARGET)}
         self.form = ReadinessForm({**usual, **given}, today=reading.today)
         self.usual = ReadinessForm(usual, today=reading.today)

@@ -9,6 +9,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.rows import has_shape
 from calculators.models.base import Refusal
 from flashcards import queue
 from flashcards.foresight import deck_of, habits_of, terms_of
@@ -21,6 +22,11 @@ from flashcards.works import Tell
 GRID = (0.70, 0.75, 0.80, 0.83, 0.85, 0.87, 0.89, 0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97)
 DAYS = 365
 REPLICAS = 16
+PLAYED = {
+    "asked": float, "cards": int, "begun": int, "known": float, "days": int, "replicas": int, "answers": int,
+    "reviews_per_day": int, "lately": float, "defaults": [str],
+    "outcomes": [{"retention": float, "minutes": [float], "known": [float], "held": float}],
+}
 LOW, HIGH = 10, 90  # percentiles of the plays that a spread reaches from and to
 LATELY = 28  # days
 HELD = 0.1  # of the days: from there on the limit of reviews is said to bind
@@ -97,6 +103,15 @@ def play(work: Work, tell: Tell) -> dict[str, Any]:
         "reviews_per_day": terms.reviews_per_day, "lately": _lately(user, now),
         "defaults": _defaults(user, terms, habits), "outcomes": [_plain(one) for one in found],
     }
+
+
+def is_result(result: Any) -> bool:
+    """Whether this is what a played year comes to, as its page shows it."""
+    if not has_shape(result, PLAYED):
+        return False
+    spreads = [one[name] for one in result["outcomes"] for name in ("minutes", "known")]
+    asked = [one for one in result["outcomes"] if one["retention"] == result["asked"]]
+    return bool(asked) and all(len(spread) == len(Spread.__dataclass_fields__) for spread in spreads)
 
 
 def _plain(outcome: Outcome) -> dict[str, Any]:

@@ -38,6 +38,7 @@ def put(user: User, part: Mapping[str, Any], now: datetime, taken: Taken) -> Non
             taken.count("own cards", known=1)
             continue
         check(fields)
+        fields["reverse"] = fields.get("reverse", False) and fields.get("kind") != Note.Kind.CLOZE
         here.add(fields["guid"])
         topic = topics.get(row["topic"]) if isinstance(row.get("topic"), str) else None
         adding.append(Note(owner=user, slug=new_slug(), topic=topic, **fields))

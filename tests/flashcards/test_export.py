@@ -68,7 +68,7 @@ def live(user: User, seed: int = 5, acts: int = 150) -> None:
         user=user, note=None)[:2]], seed=9, started_at=now)
     QuizAnswer.objects.create(quiz=quiz, place=1, kind="check", question_id=quiz.questions[0], chosen=2, within=False,
                               at=now, seconds=9)
-    fit = Work.objects.create(user=user, kind=Work.Kind.FIT, asked_at=now, done_at=now, result={"gain": 0.1})
+    fit = Work.objects.create(user=user, kind=Work.Kind.FIT, asked_at=now, done_at=now, result={"scored": 7})
     Adoption.objects.create(user=user, at=now, fit=fit)
 
 
@@ -249,7 +249,56 @@ def spoil_fields(part: dict) -> None:
     part["predictions"] = [{"lab": "scheduler"}]
 
 
+def spoil_far_day(part: dict) -> None:
+    part["reviews"][0]["due_day"] = "9999-12-31"
+
+
+def spoil_first_instant(part: dict) -> None:
+    part["reviews"][0]["at"] = "0001-01-01T00:00:00+14:00"
+
+
+def spoil_due(part: dict) -> None:
+    part["reviews"][0]["due_day"] = None
+
+
+def spoil_character(part: dict) -> None:
+    part["memos"] = [{"question": "q1", "text": "\ud800", "changed_at": "2026-03-02T12:00:00+00:00"}]
+
+
+def spoil_bounds(part: dict) -> None:
+    part["predictions"] = [{"lab": "scheduler", "predicted": float("inf")}]
+
+
+def spoil_ungraded(part: dict) -> None:
+    part["reviews"][0]["attempt"] = [1, "check", 0]
+
+
+def spoil_number_side(part: dict) -> None:
+    part["cards"].append(["number", "n1", "c5"])
+
+
+def spoil_fit(part: dict) -> None:
+    part["works"] = [{"kind": "fit", "asked_at": "2026-03-02T12:00:00+00:00", "done_at": "2026-03-02T12:00:00+00:00",
+                      "result": {"gain": 0.1}}]
+
+
+def spoil_year(part: dict) -> None:
+    part["works"] = [{"kind": "what_if", "asked_at": "2026-03-02T12:00:00+00:00",
+                      "done_at": "2026-03-02T12:00:00+00:00", "result": {"outcomes": [1]}}]
+
+
+def spoil_import(part: dict) -> None:
+    part["works"] = [{"kind": "import", "asked_at": "2026-03-02T12:00:00+00:00",
+                      "done_at": "2026-03-02T12:00:00+00:00", "result": {"new": 5}}]
+
+
+def spoil_parameters(part: dict) -> None:
+    part["adoptions"] = [{"at": "2026-03-02T12:00:00+00:00", "parameters": [0.0] * 21}]
+
+
 @pytest.mark.parametrize("spoil", [
+    spoil_far_day, spoil_first_instant, spoil_due, spoil_character, spoil_bounds, spoil_ungraded, spoil_number_side,
+    spoil_fit, spoil_year, spoil_import, spoil_parameters,
     spoil_card, spoil_side, spoil_gap, spoil_rating, spoil_names, spoil_instant, spoil_memory, spoil_list, spoil_row,
     spoil_place, spoil_fields,
 ])
@@ -261,3 +310,27 @@ def test_a_spoilt_file_is_refused_whole(ada: User, eve: User, deal, spoil):
         everything.put(eve, document, NOON)
     assert not eve.cards.exists()
     assert not Memo.objects.filter(user=eve).exists()
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("easy_days", ""), ("fsrs_parameters", [0.0] * 21), ("fsrs_parameters", [1, 2, 3]), ("question_steps", "9999d"),
+    ("interview_day", "9999-12-31"),
+])
+def test_settings_that_no_page_could_bear_are_refused(ada: User, eve: User, name: str, value: object):
+    document = json.loads(everything.written(ada, NOON))
+    document["accounts"]["settings"][name] = value
+    with pytest.raises(BadExport):
+        everything.put(eve, document, NOON)
+
+
+def test_a_gap_has_no_side_of_a_plain_card(ada: User, eve: User):
+    Note.objects.create(owner=ada, slug="own-1", guid="g", kind="cloze", ask="A gap", front="A {{c1::gap}}", tags=[])
+    document = json.loads(everything.written(ada, NOON))
+    document["flashcards"]["cards"] = [["own", "g", "forward"]]
+    with pytest.raises(BadExport, match="no side forward"):
+        everything.put(eve, document, NOON)
+    document["flashcards"]["cards"] = [["own", "g", "c1"]]
+    document["questions"]["notes"][0]["reverse"] = True
+    everything.put(eve, document, NOON)
+    services.ensure_cards(eve)
+    assert [card.direction for card in eve.cards.all()] == ["c1"]

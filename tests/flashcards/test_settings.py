@@ -1,7 +1,7 @@
 """Settings: saved in one press, a fault keeps what was typed, and what was is said."""
 import re
 from collections.abc import Callable
-from datetime import date, time
+from datetime import time, timedelta
 from typing import Any
 
 import pytest
@@ -90,11 +90,12 @@ def test_signing_out_is_a_press_and_no_link(as_ada: Client):
 # The rest of what can be set
 
 def test_each_setting_is_saved_as_it_was_typed(as_ada: Client, ada: User):
-    page = save(as_ada, maximum_interval="365", interview_day="2027-03-12", backlog_order="overdue", new_place="after",
-                fuzz="off", leech_lapses="4", single_keys="off", easy_5="1", easy_6="0")
+    interview = timezone.now().date() + timedelta(days=100)
+    page = save(as_ada, maximum_interval="365", interview_day=interview.isoformat(), backlog_order="overdue",
+                new_place="after", fuzz="off", leech_lapses="4", single_keys="off", easy_5="1", easy_6="0")
     assert "easy days" in page
     profile = Profile.objects.get(user=ada)
-    assert (profile.maximum_interval, profile.interview_day) == (365, date(2027, 3, 12))
+    assert (profile.maximum_interval, profile.interview_day) == (365, interview)
     assert profile.backlog_order == "overdue"
     assert (profile.new_place, profile.fuzz, profile.leech_lapses, profile.single_keys) == ("after", False, 4, False)
     assert profile.easy_days == "2222210"
@@ -110,6 +111,7 @@ def test_the_daily_mail_can_be_set_only_where_there_is_mail(as_ada: Client, ada:
 
 
 @pytest.mark.parametrize(("name", "typed", "sentence"), [
+    ("interview_day", "0001-01-01", "That day has passed."), ("interview_day", "9999-12-31", "A day within ten years."),
     ("interview_day", "12 March", "A date such as 2027-03-12, or nothing."),
     ("maximum_interval", "0", "A whole number of days from 1 to 36,500."),
     ("leech_lapses", "1", "A whole number from 2 to 99."),

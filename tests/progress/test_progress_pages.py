@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import Profile, User
 from flashcards.models import Card
 from progress.sheets import SHEETS
 from questions.models import Question, Topic
@@ -182,3 +182,8 @@ def test_a_day_before_the_first_week_is_no_week(as_ada: Client, ada: User) -> No
     write_log(ada, [(1, datetime(1970, 1, 1, 12, tzinfo=UTC), 3), (1, datetime(1970, 1, 5, 12, tzinfo=UTC), 3)])
     _, row = rows_of(as_ada, "/progress/retention.csv")
     assert row[:3] == [date(1970, 1, 5).isoformat(), "1", "1"]
+
+
+def test_an_interview_past_what_can_be_foreseen_leaves_the_usual_day(as_ada: Client, ada: User) -> None:
+    Profile.objects.filter(user=ada).update(interview_day=date(9999, 12, 31))
+    assert as_ada.get("/progress/readiness/").status_code == 200
