@@ -253,9 +253,15 @@ class ProfileForm(forms.ModelForm):
         return read_steps(self.cleaned_data["relearning_steps"])
 
     def save(self, commit: bool = True) -> Profile:
-        """The profile as set; from now on the time zone is the person's own and no guess."""
+        """The profile as set; from now on the time zone is the person's own and no guess.
+
+        Only what the form holds is written: parameters that were adopted meanwhile stay.
+        """
         self.instance.zone_known = True
-        return super().save(commit)
+        if commit:
+            mine = [name for name in self._meta.fields if name in self.fields]
+            self.instance.save(update_fields=[*mine, "easy_days", "zone_known"])
+        return self.instance
 
 
 class DeleteForm(forms.Form):

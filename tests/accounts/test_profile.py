@@ -92,3 +92,12 @@ def test_a_retention_reads_as_two_decimals_and_stays_as_typed(ada: User):
     sent = ProfileForm(GOOD | {"desired_retention": "0.9"}, instance=ada.profile)
     assert 'value="0.9"' in str(sent["desired_retention"])
     assert "desired_retention" not in sent.changed_data
+
+
+def test_saving_leaves_alone_what_the_form_does_not_hold(ada: User):
+    form = ProfileForm(GOOD, instance=Profile.objects.get(user=ada))
+    assert form.is_valid()
+    Profile.objects.filter(user=ada).update(fsrs_parameters=[1.0], mailed_on="2026-03-02")  # meanwhile
+    form.save()
+    profile = Profile.objects.get(user=ada)
+    assert (profile.fsrs_parameters, str(profile.mailed_on), profile.theme) == ([1.0], "2026-03-02", "dark")
