@@ -13,12 +13,20 @@ from sqlalchemy.pool import NullPool
 
 STATEMENT_MS = 20_000  # the longest that PostgreSQL may take over one report
 CACHE = "PRAGMA query_only=ON", "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-65536", "PRAGMA mmap_size=1073741824"
+IDENTITY = "ENGINE", "NAME", "USER", "HOST", "PORT"
 DJANGO_S_OWN = {"isolation_level", "pool", "server_side_binding", "assume_role"}  # among the options of a connection
+
+
+_engines: dict[tuple[str, ...], sa.Engine] = {}  # they hold no connection, but the statements they have compiled
 
 
 def connect() -> sa.Connection:
     """A read-only connection to the database that reports are drawn from, for a `with`."""
-    return engine_for(settings.REPORTS_DATABASE or settings.DATABASES["default"]).connect()
+    database = settings.REPORTS_DATABASE or settings.DATABASES["default"]
+    key = tuple(str(database.get(name, "")) for name in IDENTITY)
+    if key not in _engines:
+        _engines[key] = engine_for(database)
+    return _engines[key].connect()
 
 
 def engine_for(database: Mapping[str, Any]) -> sa.Engine:

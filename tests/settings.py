@@ -8,7 +8,8 @@ folder = tempfile.mkdtemp(prefix="drillapp-tests-")
 atexit.register(shutil.rmtree, folder, ignore_errors=True)
 # A developer's own settings must not change what a test sees.
 NAMES = (
-    "ALLOWED_HOSTS BEHIND_PROXY DEBUG EMAIL_URL PORT SITE_URL DRILL_BACKUPS DRILL_HOST DRILL_PUBLIC_LABS DRILL_SIGNUP"
+    "ALLOWED_HOSTS BEHIND_PROXY DEBUG EMAIL_URL PORT REPORTS_DATABASE_URL SITE_URL "
+    "DRILL_BACKUPS DRILL_HOST DRILL_PUBLIC_LABS DRILL_SIGNUP"
 )
 for name in NAMES.split():
     os.environ.pop(name, None)

@@ -27,6 +27,13 @@ def test_nothing_set_is_a_private_site_on_one_file(tmp_path: Path):
     assert "synchronous=FULL" in shown["DATABASES"]["default"]["OPTIONS"]["init_command"]
     assert (shown["DRILL_HOST"], shown["PORT"], shown["DRILL_SIGNUP"]) == ("127.0.0.1", 8000, "closed")
     assert shown["SESSION_COOKIE_SECURE"] is False
+    assert shown["REPORTS_DATABASE"] is None
+
+
+def test_reports_may_have_a_database_of_their_own(tmp_path: Path):
+    shown = settings(tmp_path, REPORTS_DATABASE_URL="postgres://replica/drill")
+    assert (shown["REPORTS_DATABASE"]["HOST"], shown["REPORTS_DATABASE"]["NAME"]) == ("replica", "drill")
+    assert shown["DATABASES"]["default"]["NAME"] == str(tmp_path / "drill.sqlite3")
 
 
 def test_secret_key_is_made_once_and_for_its_owner_alone(tmp_path: Path):
@@ -80,6 +87,7 @@ def test_mail_goes_where_it_is_told(tmp_path: Path):
     ("SITE_URL", "https://drill.example.org/app"),
     ("DATABASE_URL", "mysql://db/drill"),
     ("DATABASE_URL", "nonsense"),
+    ("REPORTS_DATABASE_URL", "nonsense"),
     ("DATABASE_URL", "sqlite://:memory:"),
     ("DATABASE_URL", "postgres://user@host:port/name"),
     ("EMAIL_URL", "pigeon://mail"),
