@@ -80,15 +80,21 @@ def notes_in(collection: Collection, user: User, clock: Clock, taken: Taken) -> 
             left["empty"] += not found
             yield from found
     taken.left_out += [sentence for name, sentence in (
-        ("media", "{} pictures and sounds: cards here are words."),
-        ("ours", "{} of the bank’s own cards, which are here: they keep the history that they have here."),
-        ("by_hand", "{} rows of Anki’s log that are no answers (a due day set by hand, a card moved)."),
+        ("media", "{} pictures or sounds: cards here are words."),
+        ("ours", "{} notes of the bank, which is here: they keep the history that they have here."),
+        ("by_hand", "{} rows of Anki’s log that hold no answer (a due day set by hand, a card moved)."),
         ("crammed", "{} answers given in a filtered deck that does not count."),
         ("empty", "{} notes without a word on them."),
         ("long", "{} notes longer than 20,000 characters."),
         ("unreadable", "{} notes whose type can’t be read."),
         ("odd", "{} answers with an instant or a grade that none can have."),
-    ) if left[name] for sentence in [sentence.format(f"{left[name]:,}")]]
+    ) if left[name] for sentence in [counted(left[name], sentence)]]
+
+
+def counted(count: int, sentence: str) -> str:
+    """The sentence with its count; of one, its first word's plural is a singular."""
+    words = sentence.format(f"{count:,}")
+    return re.sub(r"^(1 \w+?)s\b", r"\1", words) if count == 1 else words
 
 
 def guids_of_the_bank(user: User) -> set[str]:

@@ -102,8 +102,8 @@ def test_the_same_package_again_adds_nothing(ada: User, name: str) -> None:
 @BOTH
 def test_what_is_left_out_is_said(ada: User, name: str) -> None:
     assert bring(ada, (GOLDEN / name).read_bytes()).left_out == [
-        "4 pictures and sounds: cards here are words.",  # one of each, behind one card and in front of the other
-        "1 rows of Anki’s log that are no answers (a due day set by hand, a card moved).",
+        "4 pictures or sounds: cards here are words.",  # one of each, behind one card and in front of the other
+        "1 row of Anki’s log that hold no answer (a due day set by hand, a card moved).",
     ]
 
 
@@ -177,7 +177,7 @@ def test_our_own_package_comes_home_and_adds_nothing_of_the_bank(ada: User, eve:
     write_notes(2)
     taken = bring(eve, anki_out.with_schedule(ada, NOON))
     assert taken.new == {}
-    assert taken.left_out == ["4 of the bank’s own cards, which are here: they keep the history that they have here."]
+    assert taken.left_out == ["4 notes of the bank, which is here: they keep the history that they have here."]
 
 
 # What no program should have written
