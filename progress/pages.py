@@ -1,5 +1,5 @@
 """What the Progress page says and draws; where a report has too few answers it says that and draws nothing."""
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
 
@@ -183,9 +183,10 @@ class ProgressPage:
     @property
     def rare_words(self) -> str:
         """How much of the picture's table is not drawn, as too little came of it."""
-        rare = [one for one in self.reading.calibration.bins if one.came.of < LEAST_OF_A_ROW]
-        bins = "one bin" if len(rare) == 1 else f"{len(rare)} bins"
-        return f"; {bins} of under {LEAST_OF_A_ROW} in the table alone" if rare else ""
+        bins = self.reading.calibration.bins
+        rare = len(bins) - len(often(bins))
+        left_out = "one bin" if rare == 1 else f"{rare} bins"
+        return f"; {left_out} of under {LEAST_OF_A_ROW} in the table alone" if rare else ""
 
     @property
     def calibration_words(self) -> str:
@@ -213,7 +214,7 @@ class ProgressPage:
         if self.stated_count < LEAST_SURE:
             return None
         bins = [Bin(sure, sure, sure, share) for sure, share in self.reading.stated.items()]
-        return pictures.diagonal(often(bins) or bins, "how sure you said you were", width=PAIR, pen=True)
+        return pictures.diagonal(often(bins), "how sure you said you were", width=PAIR, pen=True)
 
     @property
     def confidence_sheet(self) -> Sheet:
@@ -303,9 +304,9 @@ def filled_in(question: Question) -> dict[str, SafeString]:
         return {}
 
 
-def often(bins: Iterable[Bin]) -> tuple[Bin, ...]:
-    """Those that enough came of for a point in a picture."""
-    return tuple(one for one in bins if one.came.of >= LEAST_OF_A_ROW)
+def often(bins: Sequence[Bin]) -> tuple[Bin, ...]:
+    """Those that enough came of for a point in a picture; all of them where that is none."""
+    return tuple(one for one in bins if one.came.of >= LEAST_OF_A_ROW) or tuple(bins)
 
 
 def off_words(bins: tuple[Bin, ...]) -> str:

@@ -80,6 +80,15 @@ def test_each_picture_says_from_how_many_and_has_its_table_and_file(as_ada: Clie
     assert "<script>" not in page
 
 
+def test_predictions_too_scattered_for_any_bin_are_still_drawn(as_ada: Client, ada: User) -> None:
+    yesterday = timezone.now() - timedelta(days=1)
+    log = [(card, yesterday - timedelta(days=away * card**2), 3) for card in range(1, 33) for away in (1, 0)]
+    write_log(ada, sorted(log, key=lambda row: row[1]))  # an answer each, 1 to 1,024 days after the first
+    page = text_of(as_ada, "/progress/")
+    assert "32 reviews; log loss " in page
+    assert "in the table alone" not in page
+
+
 @pytest.mark.parametrize("slug", SHEETS)
 def test_each_report_is_a_file(as_ada: Client, ada: User, slug: str) -> None:
     write_log(ada, log_of(cards=5, weeks=6))
