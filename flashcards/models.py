@@ -97,7 +97,12 @@ class Card(models.Model):
         ]
         indexes = [
             models.Index(fields=["user", "due_day"]),
-            models.Index(fields=["user", "state"]),
+            models.Index(  # all that a card's place in line hangs on
+                fields=[
+                    "user", "state", "due_day", "suspended", "asked", "buried_until", "last_day", "stability", "note",
+                ],
+                name="cards_in_line",
+            ),
             models.Index(fields=["user", "due_at"], condition=Q(due_at__isnull=False), name="cards_in_steps"),
         ]
 

@@ -3,11 +3,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from functools import reduce
 from itertools import pairwise, starmap, takewhile
-from operator import or_
 from statistics import median
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import (
@@ -21,6 +20,7 @@ from django.db.models import (
     OuterRef,
     Q,
     QuerySet,
+    Subquery,
     Value,
     prefetch_related_objects,
 )
@@ -103,6 +103,21 @@ class InSteps(NamedTuple):
     pk: int
     note_id: int | None
     due_at: datetime
+
+
+class Seen(NamedTuple):
+    """A row of the day's log."""
+
+    id: int
+    card_id: int
+    card__note: int | None
+    kind: str
+    names_id: int | None
+    rating: int | None
+    study_day: date
+    was: str
+    asked: bool
+    batch: UUID | None
 
 
 class Days(Func):
@@ -245,13 +260,12 @@ def placing(card: Card, ordinal: int, day: date, profile: Profile) -> Placing:
 
 def _loads(card: Card, how: Placing, reach: Iterable[tuple[int, int]]) -> dict[date, int]:
     """How many other cards of the person fall due on each day among which an interval may fall."""
-    spans = [(low, high) for low, high in reach if low < high]
-    if not spans:
+    days = {how.base + timedelta(days=day) for low, high in reach if low < high for day in range(low, high + 3)}
+    if not days:
         return {}
-    among = reduce(or_, (
-        Q(due_day__range=(how.base + timedelta(days=low), how.base + timedelta(days=high + 2))) for low, high in spans))
-    others = Card.objects.filter(among, user=card.user_id, suspended=False).exclude(pk=card.pk).order_by()
-    return dict(others.values_list("due_day").annotate(Count("pk")))
+    others = Card.objects.filter(user=card.user_id, state=State.REVIEW, due_day__in=days, suspended=False)
+    others = others.exclude(pk=card.pk)
+    return dict(others.order_by().values_list("due_day").annotate(Count("pk")))
 
 
 def label(wait: timedelta) -> str:
@@ -501,18 +515,22 @@ def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
     its person brought past the limit ("more reviews"); and of each note that was answered the card that was."""
     done: Counter = Counter()
     answered: dict[int, int] = {}
-    rows = Review.objects.of(user).filter(study_day=day)
-    brought = rows.filter(kind=Review.Kind.SET_DUE, asked=True, batch__isnull=False).standing().order_by()
-    read = "pk", "kind", "was", "card__note", "card"
-    seen = rows.answers().order_by().values_list(*read).union(brought.values_list(*read), all=True)
-    for _, kind, was, note, card in seen.order_by("pk"):
-        more = "more " * (kind == Review.Kind.SET_DUE)
-        if was == State.REVIEW:
+    # What names a row of the day, to undo it or take it out of the count, came after the day's first.
+    begins = Review.objects.filter(study_day=day).order_by("pk").values("pk")[:1]
+    rows = Review.objects.of(user).filter(Q(study_day=day) | Q(names__isnull=False), pk__gte=Subquery(begins))
+    standing = memory.standing(starmap(Seen, rows.order_by("pk").values_list(*Seen._fields)))
+    counts_as = memory.answers_of(standing)
+    for row in standing:
+        brought = row.kind == Review.Kind.SET_DUE and row.asked and row.batch is not None
+        if row.study_day != day or not (brought or counts_as.get(row.id) and row.kind in memory.GIVEN):
+            continue
+        more = "more " * brought
+        if row.was == State.REVIEW:
             done[f"{more}reviews"] += 1
-        elif was == State.NEW:
-            done[f"{more}{'new numbers' if note else 'new questions'}"] += 1
-        if note and not more:
-            answered[note] = card
+        elif row.was == State.NEW:
+            done[f"{more}{'new numbers' if row.card__note else 'new questions'}"] += 1
+        if row.card__note and not brought:
+            answered[row.card__note] = row.card_id
     return done, answered
 
 

@@ -69,10 +69,11 @@ def committed(card: Card) -> Attempt | None:
     another course of events, which undoing and grading afresh has left; it does not come back. Nor does one that was
     left uncounted.
     """
+    latest = card.attempts.filter(kind=Attempt.Kind.CHECK, seed=card.seed).order_by("-take", "-ordinal").first()
+    if latest is None or latest.take != take_of(card):
+        return None
     last = card.reviews.standing().filter(kind=Review.Kind.ANSWER).order_by("-ordinal").first()
-    since = last.ordinal if last else 0
-    checks = card.attempts.filter(kind=Attempt.Kind.CHECK, seed=card.seed, take=take_of(card), ordinal__gt=since)
-    return checks.order_by("-ordinal").first()
+    return latest if last is None or latest.ordinal > last.ordinal else None
 
 
 def take_of(card: Card) -> int:
