@@ -114,7 +114,7 @@ class Ours:
 
         from flashcards import queue
 
-        return [timed(lambda: queue.plan(self.user, timezone.now())) for _ in range(times)]
+        return [timed(lambda: queue.line(self.user, timezone.now())) for _ in range(times)]
 
     def due(self, times: int) -> list[float]:
         from django.utils import timezone
