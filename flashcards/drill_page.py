@@ -12,6 +12,7 @@ from flashcards.drills import MISSED, Drill, Round, drill_of, lab_of
 from flashcards.filters import Facet, Filtered, filtered
 from flashcards.models import Card, State
 from flashcards.overview import front
+from flashcards.question_list import lab_slug
 from questions.models import Question, Topic
 
 MOST_SHOWN = 12
@@ -74,7 +75,7 @@ class DrillPage:
 def facets(missed: set[int]) -> list[Facet]:
     """What a drill can be filtered by; `missed` are the cards missed this week."""
     topics = Topic.objects.values_list("slug", flat=True)
-    labs = sorted({lab_of(Card(question=question)) for question in Question.objects.only("runs")} - {""})
+    labs = sorted({lab_slug(question) for question in Question.objects.only("runs")} - {""})
     return [
         Facet("missed", "Which", [(value, label, lambda card: card.pk in missed) for value, label in MISSED.items()]),
         Facet("topic", "Topic", [(slug, slug, lambda card, slug=slug: topic_of(card) == slug) for slug in topics]),

@@ -15,6 +15,7 @@ from accounts.models import User
 from flashcards import memory, queue
 from flashcards.access import card_for
 from flashcards.models import Attempt, Card, Direction, Rating, Review, State
+from flashcards.question_list import lab_slug
 from flashcards.siblings import Siblings
 from flashcards.study_day import study_day
 
@@ -181,10 +182,7 @@ def matching(user: User, drill: Drill, today: date) -> list[Card]:
 
 def lab_of(card: Card) -> str:
     """The lab that belongs to what the card asks; empty without one."""
-    if card.note_id:
-        return card.note.calc.get("lab", "")
-    runs = sorted(card.question.runs.values(), key=lambda run: not run.get("shown"))
-    return runs[0].get("lab", "") if runs else ""
+    return card.note.calc.get("lab", "") if card.note_id else lab_slug(card.question)
 
 
 def begun(drill: Drill, now: datetime) -> Drill:

@@ -11,6 +11,7 @@ PURE = [
     ROOT / "calculators" / "pictures.py",
     *(ROOT / "questions" / f"{name}.py" for name in ("checking", "content", "figures", "grading", "markup", "runs")),
     *(ROOT / "questions" / f"{name}.py" for name in ("glossary", "notes", "standing", "words")),
+    ROOT / "flashcards" / "catching_up.py",
     ROOT / "flashcards" / "memory.py",
     ROOT / "flashcards" / "study_day.py",
     ROOT / "flashcards" / "spread.py",
