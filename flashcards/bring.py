@@ -12,7 +12,7 @@ from django.db import models
 from accounts.export import can_schedule
 from accounts.models import User
 from accounts.rows import BadExport, Taken, fields_of, rows_in
-from flashcards import memory, queue
+from flashcards import memory, queue, services
 from flashcards.memory import Due, Memory
 from flashcards.models import (
     Adoption,
@@ -297,6 +297,8 @@ def put_quizzes(user: User, rows: list[Any], taken: Taken) -> None:
         if fields.get("seed") in here:
             taken.count("quizzes", known=1)
             continue
+        if (fields.get("seconds_allowed") or 0) > services.MOST_SECONDS:
+            raise BadExport("A quiz of the file allows more time than a day has.")
         asked = [str(slug) for slug in rows_in(row, "questions")]
         answers = [(fields_of(QuizAnswer, QUIZ_ANSWER, one), str(one.get("question")))
                    for one in rows_in(row, "answers")]

@@ -320,9 +320,9 @@ def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     with the clock going on from where it was. What one act did to several cards is taken back on all of them. None,
     and nothing is written, when `review_pk` is not that latest action: undone already, or something came after it.
     """
-    if (card := Card.objects.filter(user=user, reviews=review_pk).first()) is None:
+    if (named := Review.objects.filter(card__user=user, pk=review_pk).first()) is None:
         return None
-    card = _locked(card)
+    _locked_all(user, _of_one_act(named).values_list("card", flat=True))
     named = last_action(user)
     if named is None or named.pk != review_pk:
         return None
@@ -339,13 +339,20 @@ def undo_any(user: User, review_pk: int, *, now: datetime) -> Review | None:
     named = Review.objects.filter(card__user=user).standing().filter(pk=review_pk).first()
     if named is None:
         return None
-    _locked(named.card)
-    rows = Review.objects.filter(batch=named.batch) if named.batch else Review.objects.filter(pk=named.pk)
+    rows = _of_one_act(named)
+    _locked_all(user, rows.values_list("card", flat=True))
+    if not rows.standing().filter(pk=named.pk).exists():  # undone while this waited for the cards
+        return None
     for row in rows.standing():
         since = Review.objects.filter(card=row.card_id, ordinal__gt=row.ordinal, kind__in=MOVES_MEMORY).standing()
         if row.kind in MOVES_MEMORY and since.exists():
             return None
     return _undone(user, named, now)
+
+
+def _of_one_act(named: Review) -> QuerySet[Review]:
+    """The row and all that the same act wrote."""
+    return Review.objects.filter(batch=named.batch) if named.batch else Review.objects.filter(pk=named.pk)
 
 
 def _undone(user: User, named: Review, now: datetime) -> Review:

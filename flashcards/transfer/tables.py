@@ -260,11 +260,12 @@ def headed(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def say_left(left: Counter, taken: Taken) -> None:
-    taken.left_out += [f"{left[name]:,} {words}" for name, words in (
-        ("bank", "rows of the bank’s own cards, which are here."),
-        ("media", "pictures and sounds: cards here are words."),
-        ("empty", "rows without a front."),
-        ("alone", "cards have no back; they come in as they are."),
-        ("titles", "headings with nothing under them."),
-        ("notes", "notes on questions, which are no cards; an export of everything brings them along."),
+    taken.left_out += [f"{left[name]:,} {one if left[name] == 1 else more}" for name, one, more in (
+        ("bank", "row of a card of the bank’s own, which is here.", "rows of the bank’s own cards, which are here."),
+        ("media", "picture or sound: cards here are words.", "pictures and sounds: cards here are words."),
+        ("empty", "row without a front.", "rows without a front."),
+        ("alone", "back: a card that has none comes in as it is.", "backs: cards that have none come in as they are."),
+        ("titles", "heading with nothing under it.", "headings with nothing under them."),
+        ("notes", "note on a question, which is no card; an export of everything brings it along.",
+         "notes on questions, which are no cards; an export of everything brings them along."),
     ) if left[name]]

@@ -292,13 +292,18 @@ def spoil_import(part: dict) -> None:
                       "done_at": "2026-03-02T12:00:00+00:00", "result": {"new": 5}}]
 
 
+def spoil_time(part: dict) -> None:
+    part["quizzes"] = [{"title": "One", "seed": 1, "started_at": "2026-03-02T12:00:00+00:00",
+                        "seconds_allowed": 2**60, "questions": ["q1"]}]
+
+
 def spoil_parameters(part: dict) -> None:
     part["adoptions"] = [{"at": "2026-03-02T12:00:00+00:00", "parameters": [0.0] * 21}]
 
 
 @pytest.mark.parametrize("spoil", [
     spoil_far_day, spoil_first_instant, spoil_due, spoil_character, spoil_bounds, spoil_ungraded, spoil_number_side,
-    spoil_fit, spoil_year, spoil_import, spoil_parameters,
+    spoil_fit, spoil_year, spoil_import, spoil_time, spoil_parameters,
     spoil_card, spoil_side, spoil_gap, spoil_rating, spoil_names, spoil_instant, spoil_memory, spoil_list, spoil_row,
     spoil_place, spoil_fields,
 ])

@@ -52,6 +52,27 @@ def test_ten_commits_are_one_attempt_and_everybody_gets_it(card: Card) -> None:
     assert results == [Attempt.objects.get().pk] * THREADS
 
 
+def test_ten_undos_from_the_history_are_one(card: Card) -> None:
+    services.answer_card(card, Rating.GOOD, ordinal=1, now=NOON)
+    row = Review.objects.get()
+    results = at_once(lambda _: services.undo_any(card.user, row.pk, now=NOON) is not None)
+    assert sorted(results) == [False] * 9 + [True]
+    assert Review.objects.count() == 2
+
+
+def test_an_act_on_ten_cards_is_undone_once_whichever_row_is_named(deal: Callable[[int], list[Card]]) -> None:
+    cards = deal(THREADS)
+    for card in cards:
+        services.answer_card(card, Rating.EASY, ordinal=1, now=NOON)
+    user = cards[0].user
+    assert services.move_due(user, {card.pk: NOON.date() + timedelta(days=99) for card in cards}, now=NOON) == THREADS
+    rows = list(Review.objects.filter(kind=Review.Kind.SET_DUE).order_by("-pk").values_list("pk", flat=True))
+    undos = (services.undo, services.undo_any)
+    results = at_once(lambda at: undos[at % 2](user, rows[at if at % 2 else 0], now=NOON) is not None)
+    assert sorted(results) == [False] * 9 + [True]
+    assert Review.objects.filter(kind=Review.Kind.UNDO).count() == THREADS
+
+
 def test_ten_undos_of_one_answer_are_one(card: Card) -> None:
     services.answer_card(card, Rating.GOOD, ordinal=1, now=NOON)
     row = Review.objects.get()
