@@ -305,10 +305,11 @@ def last_action(user: User) -> Review | None:
 
 
 def history(user: User) -> QuerySet[Review]:
-    """Everything that the person did to cards, undone or not, the latest first; `undone` says whether it was."""
+    """Everything that the person did to cards here, undone or not, the latest first; `undone` says whether it was."""
     undone = Review.objects.filter(kind=Review.Kind.UNDO, names=OuterRef("pk"))
-    actions = Review.objects.of(user).exclude(kind=Review.Kind.UNDO).annotate(undone=Exists(undone))
-    return actions.select_related("card__question__topic", "card__note__topic", "names").order_by("-pk")
+    actions = Review.objects.of(user).exclude(kind__in=[Review.Kind.UNDO, Review.Kind.IMPORT])
+    told = actions.select_related("card__question__topic", "card__note__topic", "names")
+    return told.annotate(undone=Exists(undone)).order_by("-pk")
 
 
 @transaction.atomic

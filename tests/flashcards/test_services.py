@@ -399,3 +399,11 @@ class LogProperty(TestCase):
             assert [row.ordinal for row in rows] == list(range(1, card.log_length + 1))
         assert Review.objects.standing().count() == len(past)
         assert check() == ""
+
+
+def test_what_was_brought_along_is_no_action_of_the_history(card: Card) -> None:
+    answer(card)
+    Review.objects.create(
+        card=card, ordinal=2, kind="import", rating=GOOD, at=NOON, was="review", state="review", study_day=NOON.date(),
+        zone="UTC", day_start="04:00")
+    assert [row.kind for row in services.history(card.user)] == ["answer"]
