@@ -22,7 +22,6 @@ from django.db.models import (
     QuerySet,
     Subquery,
     Value,
-    prefetch_related_objects,
 )
 from django.db.models.functions import Greatest
 from django.db.models.sql.compiler import SQLCompiler
@@ -291,11 +290,11 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
     begun, day = left.begun, left.begun.study_day
     numbers = new_numbers(user, day).count() - left.new_numbers
     questions = new_questions(user, day).count() - left.new_questions
-    whole = Card.objects.in_bulk([card.pk for card in (*left.learning, *begun.due, *left.new_today)])
+    cards = Card.objects.select_related("question__topic", "note__topic")
+    whole = cards.in_bulk([card.pk for card in (*left.learning, *begun.due, *left.new_today)])
     learning, due, new_today, rest = (
         [whole[card.pk] for card in part] for part in (left.learning, begun.due, left.new_today, left.rest))
     in_line = learning + rest
-    prefetch_related_objects(in_line, "question__topic", "note__topic")
     held_back = [
         *_held("new questions", questions, profile.new_questions_per_day),
         *_held("new numbers", numbers, profile.new_numbers_per_day),

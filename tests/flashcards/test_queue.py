@@ -8,7 +8,7 @@ from django.http import Http404
 from accounts.models import User
 from flashcards import access, queue, services
 from flashcards.models import Attempt, Card, Rating
-from questions.models import Question
+from questions.models import Note, Question
 from tests.flashcards.conftest import NOON
 
 AGAIN, HARD, GOOD, EASY = Rating
@@ -319,3 +319,19 @@ def test_a_card_is_known_to_its_owner_alone(card: Card, eve: User) -> None:
     assert access.card_for(card.user, card.pk) == card
     with pytest.raises(Http404):
         access.card_for(eve, card.pk)
+
+
+def test_more_than_a_thousand_due_on_one_day_are_all_in_line(ada: User, card: Card) -> None:
+    """SQLite takes no condition of more than a thousand parts, and a limit may be set that high."""
+    count = 1_010
+    topic = card.question.topic
+    notes = Note.objects.bulk_create(
+        Note(slug=f"n{at}", topic=topic, position=at, ask=f"Number {at}?", value=at, accept=[at, at], origin="Counted.")
+        for at in range(count))
+    today = NOON.date()
+    Card.objects.bulk_create(
+        Card(user=ada, note=note, state="review", stability=9, difficulty=5, fed_at=NOON - 9 * DAY, due_day=today,
+             last_day=today - 9 * DAY, last_at=NOON - 9 * DAY) for note in notes)
+    ada.profile.reviews_per_day = count
+    ada.profile.save()
+    assert len(queue.plan(ada, NOON).due) == count
