@@ -42,11 +42,12 @@ def compare(size: int, folder: Path) -> None:
 
     from accounts.models import User
     from bench import deck
+    from flashcards.study_day import study_day
 
     user = User.objects.create_user(f"bench{size}@example.org")
     user.profile.new_numbers_per_day, user.profile.reviews_per_day = NEW_PER_DAY, REVIEWS_PER_DAY
     user.profile.save()
-    deck.deal(user, size, timezone.now().date())
+    deck.deal(user, size, study_day(timezone.now(), user.profile.zone, user.profile.day_start))
     ours = Ours(user)
     with anki(folder) as ask:
         print(f"{size:>8}  {ours.told()}; Anki: {ask('set_up', NEW_PER_DAY, REVIEWS_PER_DAY)}")

@@ -83,11 +83,12 @@ def signed_in(number: int) -> str:
 
     from accounts.models import User
     from bench import deck
+    from flashcards.study_day import study_day
 
     user = User.objects.create_user(f"bench{number}@example.org")
     user.profile.new_numbers_per_day, user.profile.reviews_per_day = 200, 999
     user.profile.save()
-    deck.deal(user, CARDS, timezone.now().date())
+    deck.deal(user, CARDS, study_day(timezone.now(), user.profile.zone, user.profile.day_start))
     client = Client()
     client.force_login(user)
     return client.cookies["sessionid"].value
