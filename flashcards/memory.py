@@ -141,7 +141,8 @@ def predicted_recall(memory: Memory, day: date, parameters: tuple[float, ...] = 
 
 
 def recall_after(days: float, stability: float, parameters: tuple[float, ...] = DEFAULT_PARAMETERS) -> float:
-    """The chance, 0 to 1, that what was answered so many days ago is remembered: FSRS-6's forgetting curve.
+    """The chance, 0 to 1, that what was answered so many days ago is remembered: FSRS-6's forgetting curve;
+    of many at once when they are arrays.
 
     (1 + factor * days / stability) ** decay, with decay = -w20 and the factor that makes it 0.9 after `stability` days.
     """

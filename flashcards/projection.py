@@ -3,6 +3,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flashcards.memory import recall_after
+
 Array = np.ndarray
 NOBODY_KNOWS = 10**6  # a due day for what is not begun
 
@@ -82,7 +84,7 @@ def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int, k
             np.flatnonzero(new & deck.number)[: terms.new_numbers_per_day],
         ])
         made["held"][day] = held
-        recall = recall_of(day - last[line], stability[line], w)
+        recall = recall_after(day - last[line], stability[line], w)
         remembered = rng.random(len(line)) < recall
         grade = np.where(remembered, rng.choice([2, 3, 4], len(line), p=habits.remembered), 1)
         stability[line], difficulty[line] = after(stability[line], difficulty[line], recall, grade, w)
@@ -94,7 +96,7 @@ def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int, k
         made["reviews"][day], made["started"][day] = len(line), len(begun)
         made["seconds"][day] = (deck.seconds[seen] * effort[np.concatenate([grade, first]) - 1]).sum()
         if day >= known_from:
-            made["known"][day] = recall_of(day - last[~new], stability[~new], w).sum()
+            made["known"][day] = recall_after(day - last[~new], stability[~new], w).sum()
         if all_started is None and not new.any():
             all_started = day
     return Course(**made, all_started=all_started)
@@ -109,11 +111,6 @@ def intervals(stability: Array, day: int, terms: Terms) -> Array:
     if terms.interview is not None and terms.interview > day:
         most = min(most, terms.interview - day)
     return np.clip(bare, 1, most).astype(int)
-
-
-def recall_of(days: Array, stability: Array, w: Array) -> Array:
-    """Predicted recall after so many days: FSRS-6's forgetting curve."""
-    return (1 + (0.9 ** (-1 / w[20]) - 1) * days / stability) ** -w[20]
 
 
 def first_difficulty(grade: Array, w: Array) -> Array:

@@ -3,21 +3,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from fsrs.scheduler import DEFAULT_PARAMETERS, LOWER_BOUNDS_PARAMETERS, STABILITY_MIN, UPPER_BOUNDS_PARAMETERS
 
 Array = np.ndarray
-DEFAULTS = np.array((
-    0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796, 1.4835, 0.0614, 0.2629, 1.6483,
-    0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
-))
-LOWEST = np.array((
-    0.001, 0.001, 0.001, 0.001, 1, 0.001, 0.001, 0.001, 0, 0, 0.001, 0.001, 0.001, 0.001, 0, 0, 1, 0, 0, 0, 0.1))
-HIGHEST = np.array((100, 100, 100, 100, 10, 4, 4, 0.75, 4.5, 0.8, 3.5, 5, 0.25, 0.9, 4, 1, 6, 2, 2, 0.8, 0.8))
+DEFAULTS, LOWEST, HIGHEST = map(np.array, (DEFAULT_PARAMETERS, LOWER_BOUNDS_PARAMETERS, UPPER_BOUNDS_PARAMETERS))
 # How far the parameters of people lie apart: what a fit pays for leaving the defaults. fsrs-optimizer 6.5.0.
 SPREAD = np.array((
     6.43, 9.66, 17.58, 27.85, 0.57, 0.28, 0.6, 0.12, 0.39, 0.18, 0.33, 0.3, 0.09, 0.16, 0.57, 0.25, 1.03, 0.31, 0.32,
     0.14, 0.27,
 ))
-LEAST_STABILITY = 0.001  # days
 SURE = 1e-6  # predicted recall is kept this far from 0 and 1
 BINS = 20
 SPLITS, LATEST = 5, 2  # expanding splits in time; how many of them are the latest ones
@@ -165,7 +159,7 @@ def _run(log: Log, w: Array, weight: Array | None) -> tuple[Array, Array]:
     if not len(log.count):
         return np.ones(log.elapsed.shape), np.zeros(21)
     grade = log.rating[0]
-    stability = np.maximum(w[grade - 1], LEAST_STABILITY)
+    stability = np.maximum(w[grade - 1], STABILITY_MIN)
     first_raw = w[4] - np.exp(w[5] * (grade - 1)) + 1
     difficulty = np.clip(first_raw, 1, 10)
     recall = np.ones(log.elapsed.shape)
@@ -197,7 +191,7 @@ def _run(log: Log, w: Array, weight: Array | None) -> tuple[Array, Array]:
         if weight is not None:
             kept.append((n, s, d, g, days, base, r, ln_s, forgot, grown, bonus, power, lost, long, short, step, case,
                          after, change, moved, raw))
-        stability, difficulty = np.maximum(after, LEAST_STABILITY), np.clip(raw, 1, 10)
+        stability, difficulty = np.maximum(after, STABILITY_MIN), np.clip(raw, 1, 10)
     gradient = np.zeros(21)
     if weight is None:
         return recall, gradient
@@ -205,7 +199,7 @@ def _run(log: Log, w: Array, weight: Array | None) -> tuple[Array, Array]:
     for t in range(len(log.count) - 1, 0, -1):
         (n, s, d, g, days, base, r, ln_s, forgot, grown, bonus, power, lost, long, short, step, case, after, change,
          moved, raw) = kept[t - 1]
-        up_s, up_d = to_s[:n] * (after > LEAST_STABILITY), to_d[:n] * ((raw > 1) & (raw < 10))
+        up_s, up_d = to_s[:n] * (after > STABILITY_MIN), to_d[:n] * ((raw > 1) & (raw < 10))
         is_grown, is_long, is_short, is_step, is_held = (case == each for each in range(5))
         # difficulty
         gradient[4] += w[7] * up_d.sum()
@@ -252,7 +246,7 @@ def _run(log: Log, w: Array, weight: Array | None) -> tuple[Array, Array]:
         down_s += down_r * k * r / base * factor * days / s**2
 
         to_s[:n], to_d[:n] = down_s, down_d
-    seen = w[grade - 1] > LEAST_STABILITY
+    seen = w[grade - 1] > STABILITY_MIN
     np.add.at(gradient, grade - 1, to_s * seen)
     to_d = to_d * ((first_raw > 1) & (first_raw < 10))
     gradient[4] += to_d.sum()

@@ -13,9 +13,9 @@ from accounts.rows import has_shape
 from calculators.models.base import Refusal
 from flashcards import queue
 from flashcards.foresight import deck_of, habits_of, terms_of
-from flashcards.memory import DEFAULT_PARAMETERS
+from flashcards.memory import DEFAULT_PARAMETERS, recall_after
 from flashcards.models import Attempt, Card, Review, Work
-from flashcards.projection import Deck, Habits, Terms, project, recall_of
+from flashcards.projection import Deck, Habits, Terms, project
 from flashcards.study_day import study_day
 from flashcards.works import Tell
 
@@ -96,7 +96,7 @@ def play(work: Work, tell: Tell) -> dict[str, Any]:
     found = outcomes(deck, terms, habits, sorted({*GRID, asked}), days=DAYS, replicas=REPLICAS,
                      seed=today.toordinal(), tell=tell)
     begun = ~deck.new
-    known = recall_of(-deck.last[begun], deck.stability[begun], np.array(terms.parameters)).sum()
+    known = recall_after(-deck.last[begun], deck.stability[begun], np.array(terms.parameters)).sum()
     return {
         "asked": asked, "cards": len(deck.new), "begun": int(begun.sum()), "known": float(known), "days": DAYS,
         "replicas": REPLICAS, "answers": Review.objects.filter(card__user=user).answers().count(),

@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import pytest
 
-from flashcards.memory import DEFAULT_PARAMETERS, Memory, Rules, interval, predicted_recall, step
-from flashcards.projection import NOBODY_KNOWS, Deck, Habits, Terms, after, intervals, project, recall_of
+from flashcards.memory import DEFAULT_PARAMETERS, Memory, Rules, interval, predicted_recall, recall_after, step
+from flashcards.projection import NOBODY_KNOWS, Deck, Habits, Terms, after, intervals, project
 
 W = np.array(DEFAULT_PARAMETERS)
 TERMS = Terms(DEFAULT_PARAMETERS, 0.9, new_questions_per_day=2, new_numbers_per_day=6, reviews_per_day=24)
@@ -25,7 +25,7 @@ def test_an_answer_moves_a_card_as_the_scheduler_does(rating: int) -> None:
     at, rules = datetime(2026, 3, 2, 12, tzinfo=UTC), Rules()
     memory, _ = step(Memory(), 3, at=at, study_day=MONDAY, rules=rules)
     later = MONDAY + timedelta(days=5)
-    recall = recall_of(np.array([5]), np.array([memory.stability]), W)
+    recall = recall_after(np.array([5]), np.array([memory.stability]), W)
     assert recall[0] == pytest.approx(predicted_recall(memory, later))
     stability, difficulty = after(
         np.array([memory.stability]), np.array([memory.difficulty]), recall, np.array([rating]), W)
