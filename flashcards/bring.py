@@ -168,7 +168,7 @@ def put_attempts(user: User, rows: list[Any], cards: list[Card | None], taken: T
             continue
         answers = row.get("answers")
         if type(answers) is not int or not 0 <= answers < SEED_STEP:
-            raise BadExport(f"An attempt on {card} does not say how many answers came before it.")
+            raise BadExport(f"An attempt on {card.item} does not say how many answers came before it.")
         here[key] = Attempt(card=card, seed=card.pk * SEED_STEP + answers, **fields)
         adding.append(here[key])
     Attempt.objects.bulk_create(adding, batch_size=BATCH)
@@ -194,16 +194,16 @@ def put_reviews(rows: Rows, logs: dict[int, Log], attempts: Tries, taken: Taken)
             taken.count("log rows", known=1)
             continue
         if ordinal != len(log) + 1:
-            raise BadExport(f"The log of {card} has a gap before its row {ordinal}.")
+            raise BadExport(f"The log of {card.item} has a gap before its row {ordinal}.")
         if named is not None and (type(named) is not int or named not in log):
-            raise BadExport(f"A row in the log of {card} names one that is not before it.")
+            raise BadExport(f"A row in the log of {card.item} names one that is not before it.")
         if (card.pk, named) in unwritten:  # a row can only name one that has its key
             write()
         if fields.get("batch"):
             fields["batch"] = batches.setdefault(fields["batch"], uuid4())
         tried = row.get("attempt")
         if isinstance(tried, list) and tried[1:2] != [Attempt.Kind.GRADE]:
-            raise BadExport(f"Row {ordinal} in the log of {card} comes of an answer that was not graded.")
+            raise BadExport(f"Row {ordinal} in the log of {card.item} comes of an answer that was not graded.")
         review = Review(
             card=card, names=log[named] if named is not None else None,
             attempt=attempts.get((card.pk, *map(plain, tried))) if isinstance(tried, list) else None, **fields)
@@ -232,7 +232,7 @@ def check_review(review: Review) -> None:
         or (kind == "import" and review.rating is None and not (known and review.fed_at))
         or (review.at is None or review.study_day is None or not review.state)
     ):
-        raise BadExport(f"Row {review.ordinal} in the log of {review.card} does not hold what such a row says.")
+        raise BadExport(f"Row {review.ordinal} in the log of {review.card.item} does not hold what such a row says.")
 
 
 def replay_cards(user: User, cards: list[Card], logs: Mapping[int, Log]) -> None:
@@ -243,9 +243,9 @@ def replay_cards(user: User, cards: list[Card], logs: Mapping[int, Log]) -> None
         try:
             remembered, due = memory.replay(rows, parameters)
         except UNPLAYABLE:
-            raise BadExport(f"The log of {card} can’t be played.") from None
+            raise BadExport(f"The log of {card.item} can’t be played.") from None
         if not is_placed(remembered, due):
-            raise BadExport(f"The log of {card} does not say when it is due.")
+            raise BadExport(f"The log of {card.item} does not say when it is due.")
         card.take(remembered, due, log_length=len(rows))
         card.suspended, card.buried_until = memory.is_suspended(rows), memory.buried_until(rows)
     Card.objects.bulk_update(cards, Card.DERIVED, batch_size=100)

@@ -1,4 +1,5 @@
 """What is done to a card beside answering it: its place in the drill, and its earlier answers; each can be undone."""
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.contrib import messages
@@ -31,7 +32,9 @@ from flashcards.views import (
 def add(request: HttpRequest, pk: int) -> HttpResponse:
     """Have the card in today's line, before all others."""
     card, at = named(request, pk)
-    return told(request, card, services.add_to_drill(card, **at), "Added: {it} comes first in today’s drill.")
+    already = "it is suspended; take it back into your drill first." if card.suspended else "it comes first already."
+    done = services.add_to_drill(card, **at)
+    return told(request, card, at, done, "Added: {it} comes first in today’s drill.", already)
 
 
 @require_POST
@@ -40,7 +43,8 @@ def suspend(request: HttpRequest, pk: int) -> HttpResponse:
     """Take the card out of the drill until the person wants it back."""
     card, at = named(request, pk)
     done = services.set_suspended(card, True, **at)
-    return told(request, card, done, "Suspended: {it} stays out of your drill until you want it.")
+    words = "Suspended: {it} stays out of your drill until you want it."
+    return told(request, card, at, done, words, "it is suspended already.")
 
 
 @require_POST
@@ -49,7 +53,7 @@ def unsuspend(request: HttpRequest, pk: int) -> HttpResponse:
     """Take the card back into the drill, due when it was."""
     card, at = named(request, pk)
     back = f"Back in your drill: {due_words(card, at['now']) or 'new'}."
-    return told(request, card, services.set_suspended(card, False, **at), back)
+    return told(request, card, at, services.set_suspended(card, False, **at), back, "it is in your drill already.")
 
 
 @require_POST
@@ -57,7 +61,8 @@ def unsuspend(request: HttpRequest, pk: int) -> HttpResponse:
 def bury(request: HttpRequest, pk: int) -> HttpResponse:
     """Put the card off to tomorrow."""
     card, at = named(request, pk)
-    return told(request, card, services.bury(card, **at), "Put off: {it} comes up tomorrow.")
+    done = services.bury(card, **at)
+    return told(request, card, at, done, "Put off: {it} comes up tomorrow.", "it is put off to tomorrow already.")
 
 
 @require_POST
@@ -65,7 +70,8 @@ def bury(request: HttpRequest, pk: int) -> HttpResponse:
 def reset(request: HttpRequest, pk: int) -> HttpResponse:
     """Begin the card anew."""
     card, at = named(request, pk)
-    return told(request, card, services.reset(card, **at), "Begun anew: {it} is as a new card, and its history stays.")
+    words = "Begun anew: {it} is as a new card, and its history stays."
+    return told(request, card, at, services.reset(card, **at), words, "it is as a new card already.")
 
 
 @require_POST
@@ -83,7 +89,8 @@ def set_due(request: HttpRequest, pk: int) -> HttpResponse:
     card, at = named(request, pk)
     done = at["ordinal"] == card.next_ordinal and services.set_due(card, desk.due_form.cleaned_data["due"], **at)
     card.refresh_from_db()
-    return told(request, card, done, f"Due day set: {{it}} comes back {due_words(card, at['now'])}.")
+    words = f"Due day set: {{it}} comes back {due_words(card, at['now'])}."
+    return told(request, card, at, done, words, "a new card has no due day; it comes among the day’s new ones.")
 
 
 @require_POST
@@ -93,10 +100,11 @@ def amend(request: HttpRequest, pk: int) -> HttpResponse:
     card, at = named(request, pk)
     review, grade = request.POST.get("review", ""), request.POST.get("grade", "")
     if not is_key(review) or grade not in map(str, Rating.values):
-        return told(request, card, False, "")
+        return told(request, card, at, False, "", "no answer was named, or no grade.")
     rating = Rating(int(grade))
     done = services.amend(card, int(review), rating, **at)
-    return told(request, card, done, f"Changed to {rating.label}; {now_due(request, pk, at['now'])}")
+    words = f"Changed to {rating.label}; {now_due(request, pk, at['now'])}"
+    return told(request, card, at, done, words, f"that answer counts as {rating.label} already, or no longer counts.")
 
 
 @require_POST
@@ -106,7 +114,8 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     card, at = named(request, pk)
     review = request.POST.get("review", "")
     done = is_key(review) and services.remove(card, int(review), **at)
-    return told(request, card, done, f"Removed, it no longer counts; {now_due(request, pk, at['now'])}")
+    words = f"Removed, it no longer counts; {now_due(request, pk, at['now'])}"
+    return told(request, card, at, done, words, "that answer no longer counts.")
 
 
 def named(request: HttpRequest, pk: int) -> tuple[Card, dict[str, int | datetime]]:
@@ -125,8 +134,11 @@ def now_due(request: HttpRequest, pk: int, now: datetime) -> str:
     return f"it comes back {words}." if words else "it is as a new card."
 
 
-def told(request: HttpRequest, card: Card, done: bool, words: str) -> HttpResponse:
-    """What comes next, or the card's own page again, with what was done, or that the page was stale.
+def told(
+    request: HttpRequest, card: Card, at: Mapping[str, int | datetime], done: bool, words: str, already: str
+) -> HttpResponse:
+    """What comes next, or the card's own page again, with what was done, or why nothing was: because the page was
+    stale, or (`already`) because of how the card stands.
 
     `{it}` in the words is the card, which is named where another one comes next.
     """
@@ -134,6 +146,8 @@ def told(request: HttpRequest, card: Card, done: bool, words: str) -> HttpRespon
     if done:
         it = "it" if sitting.only == "this" else f"“{title_of(card)}”"
         messages.success(request, words.replace("{it}", it), extra_tags=UNDOABLE)
+    elif at["ordinal"] == access.card_for(request.user, card.pk).next_ordinal:
+        messages.info(request, f"Nothing changed: {already}")
     else:
         messages.info(request, moved_on(sitting))
     return next_turn(request, sitting, card)

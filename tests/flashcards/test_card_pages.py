@@ -173,6 +173,37 @@ def test_a_stale_page_changes_nothing_and_is_told(as_ada: Client, begun: Card, v
     assert kinds(begun) == ["answer", "answer"]
 
 
+@pytest.mark.parametrize(("verb", "sent", "before", "said"), [
+    ("bury", {}, "bury", "it is put off to tomorrow already."),
+    ("suspend", {}, "suspend", "it is suspended already."),
+    ("unsuspend", {}, "", "it is in your drill already."),
+    ("add", {}, "add_to_drill", "it comes first already."),
+    ("add", {}, "suspend", "it is suspended; take it back into your drill first."),
+    ("reset", {}, "reset", "it is as a new card already."),
+    ("set_due", {"due": "in 5 days"}, "reset", "a new card has no due day"),
+    ("amend", {"grade": "3"}, "", "that answer counts as Good already"),
+    ("amend", {"grade": "9"}, "", "no answer was named, or no grade."),
+])
+def test_what_is_so_already_is_said_and_not_called_another_tabs(
+    as_ada: Client, begun: Card, verb: str, sent: dict, before: str, said: str
+):
+    if before == "suspend":
+        services.set_suspended(begun, True, ordinal=3, now=timezone.now())
+    elif before:
+        getattr(services, before)(begun, ordinal=3, now=timezone.now())
+    page = words(text(send(as_ada, verb, begun, **HERE | {"review": begun.reviews.first().pk} | sent)))
+    assert f"Nothing changed: {said}" in page
+    assert "another tab" not in page
+    assert begun.reviews.count() == 2 + bool(before)
+
+
+def test_an_answer_removed_cannot_be_removed_again(as_ada: Client, begun: Card):
+    named = {"review": begun.reviews.first().pk} | HERE
+    send(as_ada, "remove", begun, **named)
+    assert "Nothing changed: that answer no longer counts." in words(text(send(as_ada, "remove", begun, **named)))
+    assert kinds(begun) == ["answer", "answer", "remove"]
+
+
 @pytest.mark.parametrize(("verb", "sent"), ACTS)
 def test_sent_twice_it_is_done_once(as_ada: Client, begun: Card, verb: str, sent: dict):
     sent = {"review": begun.reviews.first().pk, "ordinal": 3} | sent

@@ -311,8 +311,9 @@ def test_a_spoilt_file_is_refused_whole(ada: User, eve: User, deal, spoil):
     services.answer_card(deal(1)[0], Rating.GOOD, ordinal=1, now=NOON)
     document = json.loads(everything.written(ada, NOON))
     spoil(document["flashcards"])
-    with pytest.raises(BadExport):
+    with pytest.raises(BadExport) as refused:
         everything.put(eve, document, NOON)
+    assert eve.email not in str(refused.value)
     assert not eve.cards.exists()
     assert not Memo.objects.filter(user=eve).exists()
 
