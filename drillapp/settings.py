@@ -156,6 +156,7 @@ INSTALLED_APPS = [
     "calculators",
     "questions",
     "flashcards",
+    "mocks",
     "progress",
     "drillapp",
     "allauth",

@@ -12,6 +12,7 @@ urlpatterns = [
     path("labs/", include("calculators.urls")),
     path("", include("questions.urls")),
     path("", include("flashcards.urls")),
+    path("mock/", include("mocks.urls")),
     path("progress/", include("progress.urls")),
 ]
 handler400 = "drillapp.views.bad_request"

@@ -1,10 +1,12 @@
-"""Which questions and number cards a person may meet."""
+"""Which questions and number cards a person may meet, and when the staff answers are closed to them."""
+from datetime import datetime
+
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from questions.loading import read_checks
-from questions.models import Note, Question
+from questions.models import Embargo, Note, Question
 
 
 def published() -> QuerySet[Question]:
@@ -27,3 +29,13 @@ def notes_for(user: User) -> QuerySet[Note]:
 def own_note_for(user: User, pk: int) -> Note:
     """A note that this person made for themselves; any other is unknown (404)."""
     return get_object_or_404(Note.objects.select_related("topic"), pk=pk, owner=user)
+
+
+def embargo_on(user: User, now: datetime) -> Embargo | None:
+    """What closes the bank's staff answers to this person now; None while they are open.
+
+    An interview that runs closes all of them, so that what is closed does not tell what will be asked.
+    """
+    if not user.is_authenticated:
+        return None
+    return Embargo.objects.filter(user=user, begins_at__lte=now, ends_at__gt=now).order_by("-ends_at").first()

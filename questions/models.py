@@ -124,6 +124,22 @@ class Note(models.Model):
         return self.ask if self.owner_id else self.slug
 
 
+class Embargo(models.Model):
+    """A time in which the bank's staff answers are closed to somebody. Whoever sets it names it by `reference`."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="embargoes")
+    reference = models.CharField(max_length=40)
+    begins_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "reference"], name="one_embargo_of_a_reference")]
+        indexes = [models.Index(fields=["user", "ends_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.user} until {self.ends_at}"
+
+
 class SearchDocument(models.Model):
     """What the search finds: a question, a lab, a flag, a number card or a term, with the words it is found by.
 

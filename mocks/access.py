@@ -1,0 +1,138 @@
+"""Who may know of a team or an interview, and in which part: fetched and judged in one call, at each request."""
+from dataclasses import dataclass
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+
+from accounts.models import User
+from mocks.models import Interview, Invitation, Membership, Seat, Template
+from mocks.room import PARTS, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """A person in an interview: the part they take now, None for a team's owner who takes none."""
+
+    interview: Interview
+    user: User
+    role: Role | None
+    owns: bool  # the team, and is not the one who is interviewed
+
+    @property
+    def who(self) -> str:
+        return str(self.user.pk)
+
+    @property
+    def is_alone(self) -> bool:
+        return self.interview.is_solo
+
+    @property
+    def leads(self) -> bool:
+        return self.role == Role.INTERVIEWER
+
+    @property
+    def is_candidate(self) -> bool:
+        return self.role == Role.CANDIDATE
+
+    @property
+    def releases(self) -> bool:
+        """Whether this person decides what the candidate gets to read: the team's owner."""
+        return self.owns
+
+
+def membership_for(user: User, team: int) -> Membership:
+    """This person's place in a team; a team that they are not in is unknown (404)."""
+    if (found := Membership.objects.select_related("team").filter(user=user, team=team).first()) is None:
+        raise Http404("no such team")
+    return found
+
+
+def led_team_for(user: User, team: int) -> Membership:
+    """The same for who plans interviews in it; its other members are refused."""
+    found = membership_for(user, team)
+    if not found.leads:
+        raise PermissionDenied("This is for the team’s interviewers.")
+    return found
+
+
+def owned_team_for(user: User, team: int) -> Membership:
+    """The same for its owner alone."""
+    found = membership_for(user, team)
+    if not found.is_owner:
+        raise PermissionDenied("This is for the team’s owner.")
+    return found
+
+
+def invitation_for(user: User, pk: int) -> Invitation:
+    """An invitation into a team of which this person is the owner; any other is unknown (404)."""
+    found = Invitation.objects.select_related("team").filter(
+        pk=pk, team__memberships__user=user, team__memberships__role=Membership.Role.OWNER).first()
+    if found is None:
+        raise Http404("no such invitation")
+    return found
+
+
+def template_for(user: User, pk: int) -> Template:
+    """A template of a team in which this person plans interviews; any other is unknown (404)."""
+    found = Template.objects.select_related("team").filter(pk=pk, team__memberships__user=user).first()
+    if found is None:
+        raise Http404("no such template")
+    led_team_for(user, found.team_id)
+    return found
+
+
+def room_for(user: User, code: str) -> Presence:
+    """An interview that this person takes a part in, or of a team that they own; any other is unknown (404).
+
+    A part holds while the team lets the person take it: who left the team, or whose role no longer has the part, is
+    out at the next request.
+    """
+    interview = Interview.objects.select_related("team", "candidate").filter(code=code).first()
+    if interview is None or (presence := presence_in(user, interview)) is None:
+        raise Http404("no such interview")
+    return presence
+
+
+def presence_in(user: User, interview: Interview) -> Presence | None:
+    """The part that this person takes in an interview as things stand; None for a stranger to it."""
+    seat = Seat.objects.filter(interview=interview, user=user).first()
+    if interview.is_solo:
+        return Presence(interview, user, Role.CANDIDATE, owns=False) if seat else None
+    member = Membership.objects.filter(team=interview.team_id, user=user).first()
+    if member is None:
+        return None
+    role = Role(seat.role) if seat and member.takes(seat.role) else None
+    owns = member.is_owner and interview.candidate_id != user.pk
+    return Presence(interview, user, role, owns) if role or owns else None
+
+
+def leader_for(user: User, code: str) -> Presence:
+    """The interview for who interviews in it, or who is alone in it; others in it are refused."""
+    presence = room_for(user, code)
+    if not (presence.leads or presence.is_alone):
+        raise PermissionDenied("This is for the interviewers.")
+    return presence
+
+
+def plan_for(user: User, code: str) -> Presence:
+    """The interview for who may see and change its plan: its interviewers and the team's owner, never its candidate."""
+    presence = room_for(user, code)
+    if not (presence.leads or presence.owns or presence.is_alone):
+        raise PermissionDenied("The plan is for the interviewers.")
+    return presence
+
+
+def report_for(user: User, code: str) -> Presence:
+    """The interview for who may read its report: interviewers, the team's owner, who did it alone, and the candidate
+    once something is released; an observer's part ends with the interview."""
+    presence = room_for(user, code)
+    state = presence.interview.folded()
+    if not state.is_over:
+        raise PermissionDenied("There is a report once the interview has ended.")
+    if presence.leads or presence.owns or presence.is_alone:
+        return presence
+    if presence.is_candidate and set(state.released) & set(PARTS):
+        return presence
+    raise PermissionDenied(
+        "Nothing of this interview has been released to you yet." if presence.is_candidate
+        else "The report is for the interviewers and the team’s owner.")

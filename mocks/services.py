@@ -1,0 +1,216 @@
+"""What is done in teams and rooms. Every act in a room is one event, written once, with the state it leads to."""
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from secrets import token_urlsafe
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from accounts.models import User
+from calculators.models.base import Refusal
+from flashcards.models import Card
+from flashcards.services import add_to_drill, ensure_cards, set_suspended
+from mocks import room
+from mocks.access import presence_in
+from mocks.asked import as_asked
+from mocks.models import Event, Interview, Membership, Seat, Team, in_ms
+from mocks.room import Role
+from questions.access import published
+from questions.figures import BadFigure
+from questions.models import Embargo
+
+CODE_BYTES = 12
+SEEN_EVERY = timedelta(seconds=10)
+HERE_FOR = timedelta(seconds=25)
+GRACE = timedelta(hours=1)  # that staff answers stay closed past an interview's own time, unless it ends before
+MOST_ITEMS = 12
+
+
+class Missed(Refusal):
+    """The page that sent an act is behind: the interview has moved on since."""
+
+
+# Teams
+
+@transaction.atomic
+def make_team(user: User, name: str, now: datetime) -> Team:
+    """A new team of which this person is the owner."""
+    team = Team.objects.create(name=name, made_at=now)
+    Membership.objects.create(team=team, user=user, role=Membership.Role.OWNER, joined_at=now)
+    return team
+
+
+# Rooms
+
+@transaction.atomic
+def plan_interview(
+    team: Team | None, made_by: User, candidate: User, now: datetime, *, minutes: int,
+    plan: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], scheduled_at: datetime | None = None,
+    seats: Mapping[User, Role] | None = None,
+) -> Interview:
+    """An interview that is planned: its candidate and the others in their seats. Without a team it is one's own.
+
+    Raises Refusal when somebody may not take the part.
+    """
+    row = Interview.objects.create(
+        code=token_urlsafe(CODE_BYTES), team=team, made_by=made_by, candidate=candidate, made_at=now,
+        scheduled_at=scheduled_at, minutes=minutes, plan=list(plan), spec=dict(spec))
+    seat(row, {candidate: Role.CANDIDATE, **(seats or {})})
+    if team and scheduled_at:
+        close_answers(row, scheduled_at, scheduled_at + timedelta(minutes=minutes) + GRACE)
+    return row
+
+
+def seat(row: Interview, seats: Mapping[User, Role]) -> None:
+    """Give these people their parts, in place of those they had; each must be one that the team lets them take."""
+    members = {one.user_id: one for one in Membership.objects.filter(team=row.team_id, user__in=seats)}
+    for user, role in seats.items():
+        if row.team_id and (user.pk not in members or not members[user.pk].takes(role)):
+            raise Refusal(f"{user.name} can’t be {role} in this team.")
+        if (user.pk == row.candidate_id) != (role == Role.CANDIDATE):
+            raise Refusal("An interview has one candidate, who takes no other part.")
+        Seat.objects.update_or_create(interview=row, user=user, defaults={"role": role})
+
+
+def items_of(asked: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The plan's questions as the fold begins with them."""
+    return [
+        {
+            "slug": posed["slug"], "minutes": item["minutes"], "points": [point["id"] for point in posed["rubric"]],
+            "hints": len(posed["hints"]), "follow_ups": len(posed["follow_ups"]),
+        } for posed, item in zip(asked, plan, strict=True)
+    ]
+
+
+def pose_plan(row: Interview) -> list[dict[str, Any]]:
+    """The plan's questions posed, each with numbers drawn for this room. Raises Refusal for one that can't be."""
+    if not 1 <= len(row.plan) <= MOST_ITEMS:
+        raise Refusal(f"An interview asks 1 to {MOST_ITEMS} questions.")
+    questions = {question.slug: question for question in published().filter(slug__in=[one["slug"] for one in row.plan])}
+    asked = []
+    for item in row.plan:
+        if item["slug"] not in questions:
+            raise Refusal(f"The question “{item['slug']}” is no longer in the bank; swap it.")
+        try:
+            asked.append(as_asked(questions[item["slug"]], f"{row.code} {item['slug']}"))
+        except (Refusal, BadFigure):
+            raise Refusal(f"The question “{item['slug']}” can’t be posed as it stands in the bank; swap it.") from None
+    return asked
+
+
+def begin(user: User, row: Interview, now: datetime, key: UUID | None = None) -> Event:
+    """Start the interview: its questions are posed and kept, and the clock runs. Raises Refusal."""
+    asked = pose_plan(row)
+    with transaction.atomic():
+        detail = {"items": items_of(asked, row.plan), "minutes": row.minutes}
+        event = record(user, row, "start", detail, now, key=key, stamp=room.Room().stamp)
+        begun = Interview.objects.get(pk=row.pk)
+        if not begun.asked:
+            begun.asked = asked
+            begun.save(update_fields=["asked"])
+    return event
+
+
+@transaction.atomic
+def record(
+    user: User, row: Interview, kind: str, detail: Mapping[str, Any], now: datetime, *, key: UUID | None = None,
+    stamp: str | None = None,
+) -> Event:
+    """Write one act down and bring the room's state up to date; what comes back is its event.
+
+    `key` is what the page called the act: sent again it changes nothing and gives the same event. `stamp` is where the
+    page that sent it saw the interview, for acts that move it on. The actor's part is judged under the lock.
+
+    Raises Missed where the interview has moved on since, Refusal for what can't be done.
+    """
+    locked = Interview.objects.select_for_update().get(pk=row.pk)
+    if key and (earlier := Event.objects.filter(interview=locked, key=key).first()):
+        return earlier
+    presence = presence_in(user, locked)
+    if presence is None:
+        raise Refusal("You are no longer in this interview.")
+    before = locked.folded()
+    if stamp is not None and stamp != before.stamp:
+        raise Missed("The interview has moved on; this page shows it as it is now.")
+    act = room.Event(locked.log_length + 1, kind, presence.who, in_ms(now), dict(detail))
+    room.refuse(before, act, presence.role, alone=presence.is_alone, releases=presence.releases)
+    event = Event.objects.create(
+        interview=locked, ordinal=act.ordinal, kind=kind, actor=user, who=presence.who, at=now, detail=act.detail,
+        key=key)
+    after = room.step(before, act)
+    keep(locked, after, now)
+    if locked.team_id and after.phase != before.phase or kind == "extend":
+        keep_closed(locked, after, now)
+    return event
+
+
+def keep(row: Interview, state: room.Room, now: datetime) -> None:
+    """Store the fold beside its log."""
+    row.state, row.log_length, row.phase = state.to_json(), state.length, state.phase
+    row.started_at = row.started_at or (now if state.has_begun else None)
+    row.ended_at = row.ended_at or (now if state.is_over else None)
+    row.save(update_fields=["state", "log_length", "phase", "started_at", "ended_at"])
+
+
+def keep_closed(row: Interview, state: room.Room, now: datetime) -> None:
+    """Close the bank's staff answers to the candidate of a running interview, and open them when it ends."""
+    if state.is_over:
+        Embargo.objects.filter(user=row.candidate_id, reference=row.code).update(ends_at=now)
+        return
+    left = timedelta(milliseconds=max(0, state.allowed_ms - state.clock_ms(in_ms(now))))
+    close_answers(row, now, now + left + GRACE)
+
+
+def close_answers(row: Interview, begins_at: datetime, ends_at: datetime) -> None:
+    """Close them from then (or from earlier, if they are closed already) to then."""
+    embargo, made = Embargo.objects.get_or_create(
+        user_id=row.candidate_id, reference=row.code, defaults={"begins_at": begins_at, "ends_at": ends_at})
+    if not made:
+        embargo.begins_at, embargo.ends_at = min(embargo.begins_at, begins_at), max(embargo.ends_at, ends_at)
+        embargo.save(update_fields=["begins_at", "ends_at"])
+
+
+def be_seen(row: Interview, user: User, now: datetime) -> None:
+    """Note that this person's page is open; written at most every ten seconds."""
+    Seat.objects.filter(interview=row, user=user).exclude(seen_at__gt=now - SEEN_EVERY).update(seen_at=now)
+
+
+def rebuild(row: Interview) -> bool:
+    """Whether the stored state was what the events tell; afterwards it is."""
+    state = room.fold(row.log())
+    if row.folded() == state and row.log_length == state.length and row.phase == state.phase:
+        return True
+    row.state, row.log_length, row.phase = state.to_json(), state.length, state.phase
+    row.save(update_fields=["state", "log_length", "phase"])
+    return False
+
+
+@transaction.atomic
+def take_missed(user: User, row: Interview, slugs: Sequence[str], now: datetime, key: UUID | None = None) -> Event:
+    """Put these of the interview's questions into its candidate's drill, due today. Raises Refusal."""
+    state = row.folded()
+    if not slugs or set(slugs) - {item.slug for item in state.items}:
+        raise Refusal("There is no such question in this interview.")
+    event = record(user, row, "drill", {"slugs": list(slugs)}, now, key=key)
+    ensure_cards(user)
+    for card in Card.objects.filter(user=user, question__slug__in=slugs).select_related("user__profile"):
+        if card.suspended:
+            set_suspended(card, False, ordinal=card.next_ordinal, now=now)
+            card.refresh_from_db()
+        add_to_drill(card, ordinal=card.next_ordinal, now=now)
+    return event
+
+
+def missed_slugs(state: room.Room, who: Iterable[str]) -> list[str]:
+    """The questions of which a rubric point came out at 0 or 1: as agreed, else as any of these scored it."""
+    scorers = list(who)
+    missed = []
+    for position, item in enumerate(state.items):
+        for point in item.points:
+            agreed = state.agreed.get(str(position), {}).get(point)
+            values = [agreed] if agreed is not None else [
+                value for one in scorers if (value := state.mark(one, position, point).value) is not None]
+            if values and min(values) <= 1 and item.slug not in missed:
+                missed.append(item.slug)
+    return missed

@@ -1,0 +1,3 @@
+"""Teams, plans, rooms and reports."""
+app_name = "mocks"
+urlpatterns: list = []
