@@ -10,8 +10,18 @@ from django.utils.http import urlencode
 
 from drillapp import backups
 from drillapp.htmx import wants_fragment
+from questions.access import embargo_on
 
 View = Callable[[HttpRequest], HttpResponse]
+# What stays open to somebody who is being interviewed, as it tells nothing of a staff answer; a new address is closed
+# until it is named here. Of the rooms only the person's own is open.
+OPEN_IN_AN_INTERVIEW = {
+    "healthz", "keys_page", "flashcards:today", "flashcards:predict", "flashcards:calendar", "flashcards:stop_mail",
+    "flashcards:settings", "flashcards:effect", "flashcards:default_settings", "flashcards:renew_calendar",
+    "flashcards:remove_calendar", "questions:glossary", "admin:logout", "mocks:mock", "mocks:join", "mocks:team",
+}
+OPEN_SPACES = {"accounts", "calculators"}
+OWN_ROOM = {"mocks:room", "mocks:feed", "mocks:act", "mocks:lab"}
 
 
 def lead_back(get_response: View) -> View:
@@ -45,6 +55,29 @@ def keep_daily_copy(get_response: View) -> View:
         return response
 
     return answer
+
+
+class CloseAnswers:
+    """While somebody is interviewed the bank's staff answers are closed to them, wherever the site has them."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: View, args: list[str], kwargs: dict[str, object]
+    ) -> HttpResponse | None:
+        """The page that says so, in place of one that is closed to this person now."""
+        match = request.resolver_match
+        is_open = match.view_name in OPEN_IN_AN_INTERVIEW or match.view_name.startswith("account_")
+        if is_open or match.namespace in OPEN_SPACES or not request.user.is_authenticated:
+            return None
+        embargo = embargo_on(request.user, timezone.now())
+        if embargo is None or match.view_name in OWN_ROOM and kwargs.get("code") == embargo.reference:
+            return None
+        return render(request, "closed.html", {"embargo": embargo}, status=403)
 
 
 def show_forms_address(get_response: View) -> View:

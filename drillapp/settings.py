@@ -183,6 +183,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "drillapp.middleware.keep_daily_copy",
+    "drillapp.middleware.CloseAnswers",
     "drillapp.middleware.lead_back",
     "drillapp.middleware.show_forms_address",
 ]
