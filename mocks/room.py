@@ -15,6 +15,8 @@ MOST_ADDRESS = 4_000
 MOST_EXTENSION_MINUTES = 60
 LEAST_SCORE, MOST_SCORE = 0, 3
 VERDICTS = ("strong yes", "yes", "no", "strong no")
+LEVELS = ("senior", "staff", "principal")
+CALLED = ("verdict", "level", "reason")
 PARTS = ("scores", "answers", "comments")
 
 
@@ -122,18 +124,21 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One interviewer's judgement of one rubric point."""
+    """One interviewer's judgement of one rubric point; `clock_ms` is its question's clock when it was last changed
+    while that question was in hand."""
 
     value: int | None = None
     evidence: str = ""
     comment: str = ""
+    clock_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An overall judgement with its reason."""
+    """An overall judgement: at which level, and why."""
 
     verdict: str = ""
+    level: str = ""
     reason: str = ""
 
 
@@ -350,12 +355,14 @@ def score(room: Room, event: Event) -> Room:
     changed = {name: event.detail[name] for name in ("value", "evidence", "comment") if name in event.detail}
     mine = room.marks.get(event.actor, {})
     of_question = mine.get(at, {})
+    if room.item is not None and room.position == event.detail["position"]:
+        changed["clock_ms"] = room.question_ms(event.at_ms)
     mark = replace(of_question.get(point, Mark()), **changed)
     return replace(room, marks={**room.marks, event.actor: {**mine, at: {**of_question, point: mark}}})
 
 
 def call(room: Room, event: Event) -> Room:
-    changed = {name: event.detail[name] for name in ("verdict", "reason") if name in event.detail}
+    changed = {name: event.detail[name] for name in CALLED if name in event.detail}
     return replace(room, calls={
         **room.calls, event.actor: replace(room.calls.get(event.actor, Call()), **changed)})
 
@@ -371,7 +378,7 @@ def agree(room: Room, event: Event) -> Room:
 
 
 def agree_call(room: Room, event: Event) -> Room:
-    return replace(room, agreed_call=Call(event.detail["verdict"], event.detail.get("reason", "")))
+    return replace(room, agreed_call=Call(**{name: event.detail[name] for name in CALLED if name in event.detail}))
 
 
 def release(room: Room, event: Event) -> Room:
@@ -525,8 +532,7 @@ def refuse_score(room: Room, event: Event) -> None:
 
 def refuse_call(room: Room, event: Event) -> None:
     refuse_submitted(room, event)
-    refuse_verdict(event.detail.get("verdict", VERDICTS[0]))
-    refuse_text(event.detail.get("reason", ""), MOST_NOTE, "The reason", may_be_empty=True)
+    refuse_called({"verdict": VERDICTS[0]} | dict(event.detail))
 
 
 def refuse_submit(room: Room, event: Event) -> None:
@@ -550,8 +556,7 @@ def refuse_agree(room: Room, event: Event) -> None:
 
 def refuse_agree_call(room: Room, event: Event) -> None:
     refuse_unsubmitted(room, event)
-    refuse_verdict(event.detail.get("verdict"))
-    refuse_text(event.detail.get("reason", ""), MOST_NOTE, "The reason", may_be_empty=True)
+    refuse_called(event.detail)
 
 
 def refuse_unsubmitted(room: Room, event: Event) -> None:
@@ -592,9 +597,12 @@ def refuse_value(value: Any) -> None:
         raise Refusal("A score is 0, 1, 2 or 3.")
 
 
-def refuse_verdict(verdict: Any) -> None:
-    if verdict not in VERDICTS:
+def refuse_called(called: Mapping[str, Any]) -> None:
+    if called.get("verdict") not in VERDICTS:
         raise Refusal(f"The call is one of {', '.join(VERDICTS)}.")
+    if called.get("level", "") not in ("", *LEVELS):
+        raise Refusal(f"The level is one of {', '.join(LEVELS)}.")
+    refuse_text(called.get("reason", ""), MOST_NOTE, "The reason", may_be_empty=True)
 
 
 CHECKS = {

@@ -91,9 +91,24 @@ def test_marks_are_each_interviewers_own_and_change_only_what_is_named():
         *BEGUN, (3, "score", {"position": 0, "point": "p", "value": 2}),
         (3, "score", {"position": 0, "point": "p", "evidence": "said so"}),
         (3, "score", {"position": 0, "point": "p", "value": 1}, "2")))
-    assert room.mark("1", 0, "p") == Mark(2, "said so")
-    assert room.mark("2", 0, "p") == Mark(1)
+    assert room.mark("1", 0, "p") == Mark(2, "said so", clock_ms=MINUTE)
+    assert room.mark("2", 0, "p") == Mark(1, clock_ms=MINUTE)
     assert room.unscored("1") == [(0, "q")]
+
+
+def test_a_mark_changed_when_its_question_is_past_keeps_the_clock_it_had():
+    scored = (3, "score", {"position": 0, "point": "p", "value": 2})
+    room = fold(told(*BEGUN, scored, (4, "phase", {"to": "score"}), (5, "ask", {"position": 1}),
+                     (6, "score", {"position": 0, "point": "p", "value": 1}),
+                     (7, "score", {"position": 0, "point": "q", "value": 0})))
+    assert room.mark("1", 0, "p") == Mark(1, clock_ms=MINUTE)
+    assert room.mark("1", 0, "q") == Mark(0)
+
+
+def test_a_call_is_changed_in_what_is_named():
+    called = {"verdict": "yes", "level": "staff", "reason": "clear"}
+    room = fold(told(*BEGUN, (3, "call", called), (4, "call", {"level": "senior"})))
+    assert room.calls["1"] == Call("yes", "senior", "clear")
 
 
 def ready() -> list[tuple[Any, ...]]:
@@ -123,6 +138,7 @@ def ready() -> list[tuple[Any, ...]]:
     ([*BEGUN, (3, "phase", {"to": "score"}), (4, "debrief")], "submit", {}, Role.INTERVIEWER, "2 points have no score"),
     ([*ready(), (5, "submit")], "score", {"position": 0, "point": "p", "value": 3}, Role.INTERVIEWER, "scores are in"),
     (ready(), "agree_call", {"verdict": "yes"}, Role.INTERVIEWER, "Your own scores come first"),
+    (BEGUN, "call", {"level": "novice"}, Role.INTERVIEWER, "senior, staff, principal"),
     (BEGUN, "release", {"parts": ["scores"]}, Role.INTERVIEWER, "Your part"),
     (BEGUN, "shout", {}, Role.INTERVIEWER, "no such act"),
 ])
@@ -149,7 +165,7 @@ DETAILS = st.fixed_dictionaries({
     "to": st.sampled_from(["answer", "follow-ups", "score"]), "of": st.sampled_from(["all", "question"]),
     "address": st.just("/labs/a"), "typed": st.text(min_size=1, max_size=3), "text": st.text(max_size=3),
     "names": st.integers(1, 30), "point": st.sampled_from(["p", "q"]), "value": st.integers(0, 3),
-    "verdict": st.just("yes"), "reason": st.text(max_size=3), "parts": st.just(["scores"]),
+    "verdict": st.just("yes"), "level": st.just("staff"), "reason": st.text(max_size=3), "parts": st.just(["scores"]),
     "slugs": st.just(["blocks"]),
 })
 ACTS = st.tuples(
