@@ -40,6 +40,7 @@ def pages(signed_in: bool) -> dict[str, str]:
             "history": "History",
         }
         found |= {reverse("questions:search"): "Search", reverse("questions:glossary"): "Glossary"}
+        found[reverse("mocks:mock")] = "Mock"
         return found | {reverse(f"flashcards:{name}"): title for name, title in own.items()}
     return found | {reverse("account_login"): "Sign in", reverse("account_reset_password"): "Set a new password"}
 

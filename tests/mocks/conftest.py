@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from accounts.models import User
 from mocks import services
@@ -13,6 +14,14 @@ from questions.models import Question, Topic
 from tests.conftest import person
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+END = ("debrief", "end")  # the acts that end an interview from its brief on
+
+
+def as_person(user: User) -> Client:
+    """A browser in which somebody is signed in."""
+    client = Client()
+    client.force_login(user)
+    return client
 
 
 def question(slug: str, *, position: int = 1, topic: str = "scheduling", **more: Any) -> Question:
