@@ -8,6 +8,7 @@ import numpy as np
 from progress.fit import BINS, log_losses, rmse_bins
 
 Array = np.ndarray
+SPARSE = 16  # times as many: keys that spread over more are searched for, not looked up in a table
 Z = 1.959964  # standard deviations on each side that hold 95% of a normal distribution
 
 
@@ -38,9 +39,12 @@ class Cards:
     log_length: Array
     topic: Array
     suspended: Array
+    under_way: Array  # whether it is new no more
     last_day: Array
+    due_day: Array  # 0 for none
     stability: Array
     lapses: Array
+    answers: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +124,16 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
 
 
 def places(keys: Array, among: Array) -> Array:
-    """Where each key stands among others, which are in order; -1 where it doesn't."""
-    if not len(among):
+    """Where each key stands among others, whole numbers in any order; -1 where it doesn't."""
+    if not len(among) or not len(keys):
         return np.full(len(keys), -1)
-    at = np.minimum(np.searchsorted(among, keys), len(among) - 1)
+    first, last = int(among.min()), int(among.max())
+    if last - first < SPARSE * len(among):
+        table = np.full(last - first + 1, -1)
+        table[among - first] = np.arange(len(among))
+        return np.where((keys >= first) & (keys <= last), table[np.clip(keys, first, last) - first], -1)
+    order = np.argsort(among, kind="stable")
+    at = order[np.minimum(np.searchsorted(among, keys, sorter=order), len(among) - 1)]
     return np.where(among[at] == keys, at, -1)
 
 

@@ -44,13 +44,13 @@ def _since(connection: sa.Connection, user_id: int, cards: Cards, old_cards: Car
     """What was read before, with the cards that changed since as they are now."""
     at = places(cards.pk, old_cards.pk)
     same = (at >= 0) & (old_cards.log_length[at] == cards.log_length) if len(old_cards.pk) else at >= 0
-    changed = cards.pk[~same]
+    changed, kept = cards.pk[~same], np.zeros(len(old_cards.pk), bool)
+    kept[at[same]] = True
     if len(changed) > MOST_READ_AGAIN:
         return reports.answers(connection, user_id)
     if not len(changed) and len(cards.pk) == len(old_cards.pk):
         return old
-    stays = places(old.card, cards.pk[same]) >= 0
+    stays = np.repeat(kept, np.diff(np.searchsorted(old.card, old_cards.pk), append=len(old.card)))
     new = reports.answers(connection, user_id, [int(pk) for pk in changed])
-    columns = [np.concatenate((getattr(old, name)[stays], getattr(new, name))) for name in NAMES]
-    order = np.argsort(columns[NAMES.index("card")], kind="stable")
-    return Answers(*(column[order] for column in columns))
+    at = np.searchsorted(old.card[stays], new.card)  # both are in the order of the cards
+    return Answers(*(np.insert(getattr(old, name)[stays], at, getattr(new, name)) for name in NAMES))

@@ -17,6 +17,7 @@ RANGES = ((1, 6), (7, 13), (14, 29), (30, 89), (90, 99_999))  # days ahead of wh
 MOST_LAPSING = 8
 MATURE = 21  # days of interval
 WEEK = timedelta(days=7)
+AHEAD = 365  # days of the forecast
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,9 @@ class Reading:
     @cached_property
     def lapsing(self) -> list[reports.Lapsing]:
         """The cards that were forgotten most often."""
-        return reports.lapsing(self.connection, self.user.pk, MOST_LAPSING)
+        cards = self.cards
+        often = np.lexsort((cards.pk, cards.answers, -cards.lapses))[:MOST_LAPSING]
+        return reports.lapsing(self.connection, self.user.pk, [int(pk) for pk in cards.pk[often]])
 
     @cached_property
     def leeches(self) -> int:
@@ -196,10 +199,9 @@ class Reading:
     @cached_property
     def forecast(self) -> list[tuple[date, int]]:
         """Cards falling due on each of the 365 days from today, today's with what is overdue."""
-        days = dict.fromkeys((self.today + timedelta(days=ahead) for ahead in range(365)), 0)
-        by_day, steps = reports.due(self.connection, self.user.pk)
-        local = ((study_day(at, self.profile.zone, self.profile.day_start), 1) for at in steps)
-        for day, count in (*by_day, *local):
-            if (day := max(day, self.today)) in days:
-                days[day] += count
-        return list(days.items())
+        days = self.cards.due_day[(self.cards.due_day > 0) & self.cards.under_way & ~self.cards.suspended]
+        steps = [study_day(at, self.profile.zone, self.profile.day_start).toordinal()
+                 for at in reports.steps_due(self.connection, self.user.pk)]
+        ahead = np.maximum(np.append(days, steps).astype(int) - self.today.toordinal(), 0)
+        counts_ahead = np.bincount(ahead[ahead < AHEAD], minlength=AHEAD)
+        return [(self.today + timedelta(days=at), int(count)) for at, count in enumerate(counts_ahead)]

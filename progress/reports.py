@@ -2,7 +2,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ Array = np.ndarray
 RATED = ("answer", "import")  # the kinds of row that are answers
 IN_REVIEW, WAS_NEW = 2, 1
 PART = 2_000  # rows
+DAYS, SURE = 2**21, 2**15  # more than any day's ordinal, and than any confidence that can be stored
 OWN, OWN_NAME = 0, "my own"  # for the topic of a card that its person made without one
 
 
@@ -98,15 +98,17 @@ def answers(connection: sa.Connection, user_id: int, only: Sequence[int] | None 
     rows = standing(user_id)
     given = (rows if only is None else rows.where(reviews.c.card_id.in_(only))).subquery("given")
     was = sa.case((given.c.was == "review", IN_REVIEW), (given.c.was == "new", WAS_NEW), else_=0)
-    card, day, rated, was, stability, due_day, attempt = columns(connection, (
+    days = together((given.c.study_day, given.c.due_day))
+    card, packed, stability, attempt = columns(connection, (
         sa.select(
-            given.c.card_id, ordinal(given.c.study_day), given.c.rated, was, sa.func.coalesce(given.c.stability, 0.0),
-            sa.func.coalesce(ordinal(given.c.due_day), 0), sa.func.coalesce(given.c.attempt_id, 0))
-        .order_by(given.c.card_id, given.c.ordinal)))
-    tried = graded(connection, user_id, attempt.astype(np.int64), only) if attempt.any() else nothing(len(card))
+            given.c.card_id, (days * 8 + given.c.rated) * 4 + was, sa.func.coalesce(given.c.stability, 0.0),
+            sa.func.coalesce(given.c.attempt_id, 0))
+        .order_by(given.c.card_id, given.c.ordinal)), int, int, float, int)
+    day, due_day = apart(packed // 32)
+    was = packed % 4
+    tried = graded(connection, user_id, attempt, only) if attempt.any() else nothing(len(card))
     return Answers(
-        card.astype(np.int64), day.astype(np.int32), rated.astype(np.int8), was == IN_REVIEW, was == WAS_NEW, stability,
-        due_day.astype(np.int32), *tried)
+        card, day, (packed // 4 % 8).astype(np.int8), was == IN_REVIEW, was == WAS_NEW, stability, due_day, *tried)
 
 
 def graded(
@@ -114,36 +116,38 @@ def graded(
 ) -> tuple[Array, Array, Array]:
     """Of the attempts that answers point to: seconds, confidence and within as Answers has them."""
     own = attempts.c.card_id.in_(own_cards(user_id) if only is None else only)
-    # A sort in SQL would read each row whole.
-    pk, *found = columns(connection, (
+    within = sa.case((attempts.c.within.is_(None), 0), (attempts.c.within, 2), else_=1)
+    pk, packed = columns(connection, (  # a sort in SQL would read each row whole
         sa.select(
-            attempts.c.id, attempts.c.seconds, sa.func.coalesce(attempts.c.confidence, 0),
-            sa.case((attempts.c.within.is_(None), -1), (attempts.c.within, 1), else_=0))
-        .where(own, attempts.c.kind == "grade")))
-    order = np.argsort(pk, kind="stable")
-    at = places(attempt, pk[order].astype(np.int64))
+            attempts.c.id,
+            (sa.cast(attempts.c.seconds, sa.BigInteger) * SURE + sa.func.coalesce(attempts.c.confidence, 0)) * 4
+            + within)
+        .where(own, attempts.c.kind == "grade")), int, int)
+    at = places(attempt, pk)
     if not len(pk):
         return nothing(len(attempt))
+    found = packed // 4 // SURE, packed // 4 % SURE, packed % 4 - 1
     return tuple(
-        np.where(at >= 0, column[order][at], none[:1]).astype(none.dtype)
+        np.where(at >= 0, column.astype(none.dtype)[at], none)
         for column, none in zip(found, nothing(1), strict=True))
 
 
 def nothing(count: int) -> tuple[Array, Array, Array]:
     """Seconds, confidence and within of so many answers without an attempt."""
-    return np.full(count, -1, np.int32), np.zeros(count, np.int8), np.full(count, -1, np.int8)
+    return np.full(count, -1, np.int32), np.zeros(count, np.int16), np.full(count, -1, np.int8)
 
 
 def cards_of(connection: sa.Connection, user_id: int) -> Cards:
     """The person's cards, by their keys."""
-    pk, log_length, topic, suspended, last_day, stability, lapses = columns(connection, (
+    flags = sa.case((cards.c.suspended, 1), else_=0) + sa.case((cards.c.state != "new", 2), else_=0)
+    pk, log_length, topic, packed, stability, lapses, answers = columns(connection, (
         sa.select(
-            cards.c.id, cards.c.log_length, TOPIC, sa.case((cards.c.suspended, 1), else_=0),
-            sa.func.coalesce(ordinal(cards.c.last_day), 0), sa.func.coalesce(cards.c.stability, 0.0), cards.c.lapses)
+            cards.c.id, cards.c.log_length, TOPIC, together((cards.c.last_day, cards.c.due_day)) * 4 + flags,
+            sa.func.coalesce(cards.c.stability, 0.0), cards.c.lapses, cards.c.answers)
         .select_from(cards).outerjoin(questions).outerjoin(notes)
-        .where(cards.c.user_id == user_id).order_by(cards.c.id)))
-    whole = (column.astype(np.int64) for column in (pk, log_length, topic))
-    return Cards(*whole, suspended > 0, last_day.astype(np.int64), stability, lapses.astype(np.int64))
+        .where(cards.c.user_id == user_id).order_by(cards.c.id)), int, int, int, int, float, int, int)
+    last_day, due_day = apart(packed // 4)
+    return Cards(pk, log_length, topic, packed % 2 > 0, packed % 4 > 1, last_day, due_day, stability, lapses, answers)
 
 
 def ticked(connection: sa.Connection, user_id: int) -> list[tuple[int, list[str], int]]:
@@ -167,24 +171,22 @@ def rubrics(connection: sa.Connection, pks: set[int]) -> dict[int, tuple[str, st
     return {pk: (slug, title, rubric) for pk, slug, title, rubric in rows}
 
 
-def due(connection: sa.Connection, user_id: int) -> tuple[list[tuple[date, int]], list[datetime]]:
-    """Cards under way that fall due: how many on each day, and at what instants those inside learning steps."""
-    under_way = (cards.c.user_id == user_id, cards.c.state != "new", ~cards.c.suspended)
-    by_day = sa.select(cards.c.due_day, sa.func.count()).where(*under_way, cards.c.due_day.is_not(None))
-    steps = sa.select(cards.c.due_at).where(*under_way, cards.c.due_at.is_not(None))
-    days = [tuple(row) for row in connection.execute(by_day.group_by(cards.c.due_day).order_by(cards.c.due_day))]
-    return days, [at if at.tzinfo else at.replace(tzinfo=UTC) for at in connection.scalars(steps)]  # SQLite keeps none
+def steps_due(connection: sa.Connection, user_id: int) -> list[datetime]:
+    """At what instants the cards inside learning steps fall due."""
+    steps = connection.scalars(sa.select(cards.c.due_at).where(
+        cards.c.user_id == user_id, cards.c.due_at.is_not(None), cards.c.state != "new", ~cards.c.suspended))
+    return [at if at.tzinfo else at.replace(tzinfo=UTC) for at in steps]  # SQLite keeps none
 
 
-def lapsing(connection: sa.Connection, user_id: int, most: int | None = None) -> list[Lapsing]:
-    """The cards that were forgotten most often; all that ever were unless only so many are wanted."""
+def lapsing(connection: sa.Connection, user_id: int, only: Sequence[int] | None = None) -> list[Lapsing]:
+    """The cards that were ever forgotten, or these alone, the ones forgotten most often first."""
     title = sa.func.coalesce(questions.c.title, notes.c.ask)
     rows = connection.execute(
         sa.select(cards.c.id, questions.c.slug, title, sa.func.coalesce(topics.c.slug, OWN_NAME), cards.c.lapses,
                   cards.c.answers)
         .select_from(cards).outerjoin(questions).outerjoin(notes).outerjoin(topics, topics.c.id == TOPIC)
-        .where(cards.c.user_id == user_id, cards.c.lapses > 0)
-        .order_by(cards.c.lapses.desc(), cards.c.answers, cards.c.id).limit(most))
+        .where(cards.c.user_id == user_id, cards.c.lapses > 0, *([] if only is None else [cards.c.id.in_(only)]))
+        .order_by(cards.c.lapses.desc(), cards.c.answers, cards.c.id))
     return [Lapsing(*row) for row in rows]
 
 
@@ -206,14 +208,25 @@ def topic_names(connection: sa.Connection) -> dict[int, str]:
     return dict(tuple(row) for row in rows) | {OWN: OWN_NAME}
 
 
-def columns(connection: sa.Connection, select: sa.Select) -> list[Array]:
-    """The select's columns, all of them numbers, as arrays; the driver's rows are taken a part at a time, for there may
-    be a million."""
-    width = len(select.selected_columns)
-    cursor, parts = connection.execute(select).cursor, [np.empty((0, width))]
+def together(days: tuple[sa.ColumnElement[date], sa.ColumnElement[date]]) -> sa.ColumnElement[int]:
+    """Two days in one number, for each that is handed over by itself costs as much as reading it; no day is 0."""
+    first, second = (sa.cast(sa.func.coalesce(ordinal(day), 0), sa.BigInteger) for day in days)
+    return first * DAYS + second
+
+
+def apart(days: Array) -> tuple[Array, Array]:
+    """The ordinals of two days that are together."""
+    return (days // DAYS).astype(np.int32), (days % DAYS).astype(np.int32)
+
+
+def columns(connection: sa.Connection, select: sa.Select, *kinds: type) -> list[Array]:
+    """The select's columns, all of them numbers, as arrays of these kinds; the driver's rows are taken a part at a
+    time, for there may be a million."""
+    cursor, parts = connection.execute(select).cursor, [[np.empty(0, kind)] for kind in kinds]
     while rows := cursor.fetchmany(PART):
-        parts.append(np.fromiter(chain.from_iterable(rows), float, len(rows) * width).reshape(-1, width))
-    return list(np.concatenate(parts).T)
+        for part, column, kind in zip(parts, zip(*rows, strict=True), kinds, strict=True):
+            part.append(np.fromiter(column, kind, len(rows)))
+    return [np.concatenate(part) for part in parts]
 
 
 TOPIC = sa.func.coalesce(questions.c.topic_id, notes.c.topic_id, OWN)

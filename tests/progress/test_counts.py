@@ -68,6 +68,10 @@ def test_brier_scores_by_hand() -> None:
     assert counts.brier({0.5: Share(1, 7)}) == pytest.approx(0.25)
 
 
-def test_keys_are_found_among_keys_in_order() -> None:
-    assert counts.places(np.array([5, 2, 9, 7]), np.array([2, 5, 7])).tolist() == [1, 0, -1, 2]
+@pytest.mark.parametrize("spread", [1, 10**9])
+def test_keys_are_found_among_keys_in_any_order_close_together_or_far_apart(spread: int) -> None:
+    keys, among = np.array([5, 2, 9, 7]), np.array([2, 5, 7])
+    assert counts.places(keys * spread, among * spread).tolist() == [1, 0, -1, 2]
+    assert counts.places(keys * spread, among[::-1] * spread).tolist() == [1, 2, -1, 0]
+    assert counts.places(np.array([-(10**12), 10**12]), among * spread).tolist() == [-1, -1]
     assert counts.places(np.array([5]), np.zeros(0, int)).tolist() == [-1]
