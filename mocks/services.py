@@ -15,6 +15,7 @@ from mocks import room
 from mocks.access import presence_in
 from mocks.asked import as_asked
 from mocks.models import Event, Interview, Membership, Seat, Team, in_ms
+from mocks.report import is_missed
 from mocks.room import Role
 from questions.access import published
 from questions.figures import BadFigure
@@ -205,12 +206,6 @@ def take_missed(user: User, row: Interview, slugs: Sequence[str], now: datetime,
 def missed_slugs(state: room.Room, who: Iterable[str]) -> list[str]:
     """The questions of which a rubric point came out at 0 or 1: as agreed, else as any of these scored it."""
     scorers = list(who)
-    missed = []
-    for position, item in enumerate(state.items):
-        for point in item.points:
-            agreed = state.agreed.get(str(position), {}).get(point)
-            values = [agreed] if agreed is not None else [
-                value for one in scorers if (value := state.mark(one, position, point).value) is not None]
-            if values and min(values) <= 1 and item.slug not in missed:
-                missed.append(item.slug)
-    return missed
+    return list(dict.fromkeys(
+        item.slug for position, item in enumerate(state.items)
+        if any(is_missed(state, position, point, scorers) for point in item.points)))
