@@ -28,6 +28,7 @@ class Phase(StrEnum):
     SCORE = "score"
     DEBRIEF = "debrief"
     OVER = "over"
+    CALLED_OFF = "called off"
 
 
 ASKING = (Phase.ANSWER, Phase.FOLLOW_UPS)
@@ -176,8 +177,13 @@ class Room:
         return self.phase == Phase.OVER
 
     @property
+    def is_called_off(self) -> bool:
+        """Whether it was taken back before it began."""
+        return self.phase == Phase.CALLED_OFF
+
+    @property
     def has_begun(self) -> bool:
-        return self.phase != Phase.LOBBY
+        return self.phase not in (Phase.LOBBY, Phase.CALLED_OFF)
 
     @property
     def stamp(self) -> str:
@@ -198,6 +204,13 @@ class Room:
             return 0
         ticking = self.since_ms is not None and self.phase in ASKING
         return self.item.spent_ms + (max(0, now_ms - self.since_ms) if ticking else 0)
+
+    @property
+    def time_up_ms(self) -> int | None:
+        """When the time of the question in hand is up as its clock runs; None while it doesn't."""
+        if self.item is None or self.phase not in ASKING or self.since_ms is None:
+            return None
+        return self.since_ms + max(0, self.item.allowed_ms - self.item.spent_ms)
 
     def mark(self, who: str, position: int, point: str) -> Mark:
         return self.marks.get(who, {}).get(str(position), {}).get(point, Mark())
@@ -300,6 +313,10 @@ def end(room: Room, event: Event) -> Room:
     return replace(book(room, event.at_ms, runs=False), phase=Phase.OVER, paused=False, ended_ms=event.at_ms)
 
 
+def call_off(room: Room, event: Event) -> Room:
+    return replace(room, phase=Phase.CALLED_OFF)
+
+
 def pause(room: Room, event: Event) -> Room:
     return replace(book(room, event.at_ms, runs=False), paused=True)
 
@@ -390,7 +407,7 @@ def drill(room: Room, event: Event) -> Room:
 
 
 STEPS = {
-    "start": start, "ask": ask, "phase": phase, "skip": skip, "debrief": debrief, "end": end,
+    "start": start, "call_off": call_off, "ask": ask, "phase": phase, "skip": skip, "debrief": debrief, "end": end,
     "pause": pause, "resume": resume, "extend": extend,
     "hint": reveal("shown_hints"), "follow_up": reveal("shown_follow_ups"),
     "push_lab": lab_state("pushed"), "set_lab": lab_state("set"), "commit_lab": lab_state("committed"),
@@ -400,12 +417,14 @@ STEPS = {
 }
 
 
-# What may be done. An owner without a seat releases; in a room of one's own the candidate does the interviewer's part.
+# What may be done. An owner without a seat calls off and releases; in a room of one's own the candidate does the
+# interviewer's part.
 
 LEADS = frozenset({
-    "start", "ask", "phase", "skip", "debrief", "end", "pause", "resume", "extend", "hint", "follow_up", "push_lab",
-    "close_lab", "score", "call", "submit", "agree", "agree_call",
+    "start", "call_off", "ask", "phase", "skip", "debrief", "end", "pause", "resume", "extend", "hint", "follow_up",
+    "push_lab", "close_lab", "score", "call", "submit", "agree", "agree_call",
 })
+OWNS = frozenset({"call_off", "release"})
 RIGHTS = {kind: frozenset({Role.INTERVIEWER}) for kind in LEADS} | {
     "scratch": frozenset({Role.CANDIDATE}), "set_lab": frozenset({Role.CANDIDATE}),
     "commit_lab": frozenset({Role.CANDIDATE}), "drill": frozenset({Role.CANDIDATE}),
@@ -413,7 +432,7 @@ RIGHTS = {kind: frozenset({Role.INTERVIEWER}) for kind in LEADS} | {
     "release": frozenset(),
 }
 BEFORE = {  # the phases in which each may be done; any, where none is named
-    "start": (Phase.LOBBY,), "ask": RUNNING, "phase": OF_A_QUESTION, "skip": ASKING,
+    "start": (Phase.LOBBY,), "call_off": (Phase.LOBBY,), "ask": RUNNING, "phase": OF_A_QUESTION, "skip": ASKING,
     "debrief": (Phase.BRIEF, Phase.SCORE), "end": RUNNING, "pause": RUNNING, "resume": RUNNING, "extend": RUNNING,
     "hint": ASKING, "follow_up": ASKING,
     "push_lab": ASKING, "close_lab": OF_A_QUESTION, "set_lab": ASKING, "commit_lab": ASKING, "scratch": ASKING,
@@ -430,12 +449,12 @@ def refuse(room: Room, event: Event, role: Role | None, *, alone: bool = False, 
     """Say no to what can't be done. Raises Refusal with a sentence for whoever tried.
 
     `role` is that of the actor's seat, None without one; `alone` in a room of one person, who does every part;
-    `releases` for who may release the report.
+    `releases` for the team's owner, who may call it off and release the report.
     """
     kind = event.kind
     if kind not in STEPS:
         raise Refusal("There is no such act in a room.")
-    if not (alone or role in RIGHTS[kind] or (kind == "release" and releases)):
+    if not (alone or role in RIGHTS[kind] or (kind in OWNS and releases)):
         raise Refusal("Your part in this interview does not do that.")
     if room.phase not in BEFORE.get(kind, tuple(Phase)):
         raise Refusal(f"Not now: this interview is in its phase “{room.phase}”.")

@@ -1,6 +1,7 @@
 """What is done in teams and rooms. Every act in a room is one event, written once, with the state it leads to."""
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
@@ -48,19 +49,57 @@ def make_team(user: User, name: str, now: datetime) -> Team:
 def plan_interview(
     team: Team | None, made_by: User, candidate: User, now: datetime, *, minutes: int,
     plan: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], scheduled_at: datetime | None = None,
-    seats: Mapping[User, Role] | None = None,
+    seats: Mapping[User, Role] | None = None, code: str | None = None,
 ) -> Interview:
     """An interview that is planned: its candidate and the others in their seats. Without a team it is one's own.
 
+    With a `code` that there is already, nothing is planned and that interview comes back: the form was sent before.
     Raises Refusal when somebody may not take the part.
     """
-    row = Interview.objects.create(
-        code=token_urlsafe(CODE_BYTES), team=team, made_by=made_by, candidate=candidate, made_at=now,
-        scheduled_at=scheduled_at, minutes=minutes, plan=list(plan), spec=dict(spec))
-    seat(row, {candidate: Role.CANDIDATE, **(seats or {})})
-    if team and scheduled_at:
-        close_answers(row, scheduled_at, scheduled_at + timedelta(minutes=minutes) + GRACE)
+    row, made = Interview.objects.get_or_create(code=code or token_urlsafe(CODE_BYTES), defaults={
+        "team": team, "made_by": made_by, "candidate": candidate, "made_at": now, "scheduled_at": scheduled_at,
+        "minutes": minutes, "plan": list(plan), "spec": dict(spec),
+    })
+    if made:
+        seat(row, {candidate: Role.CANDIDATE, **(seats or {})})
+        appoint(row)
     return row
+
+
+@transaction.atomic
+def replan(
+    row: Interview, *, minutes: int, plan: Sequence[Mapping[str, Any]], spec: Mapping[str, Any],
+    scheduled_at: datetime | None, seats: Mapping[User, Role], seal: str,
+) -> None:
+    """Change an interview that has not begun; its candidate stays. `seal` is the plan's as the page found it.
+
+    Raises Missed where somebody has changed it since, Refusal where it has begun or somebody may not take the part.
+    """
+    locked = Interview.objects.select_for_update().get(pk=row.pk)
+    if locked.phase != room.Phase.LOBBY:
+        raise Refusal("It has been called off." if locked.phase == room.Phase.CALLED_OFF
+                      else "It has begun; its plan stands as it was.")
+    if seal != plan_seal(locked):
+        raise Missed("Somebody has changed this plan meanwhile.")
+    locked.minutes, locked.plan, locked.spec, locked.scheduled_at = minutes, list(plan), dict(spec), scheduled_at
+    locked.save(update_fields=["minutes", "plan", "spec", "scheduled_at"])
+    locked.seats.exclude(role=Role.CANDIDATE).exclude(user__in=seats).delete()
+    seat(locked, seats)
+    Embargo.objects.filter(reference=locked.code).delete()
+    appoint(locked)
+
+
+def plan_seal(row: Interview) -> str:
+    """What names a plan as it stands: another one once anything of it is changed."""
+    seats = sorted(row.seats.values_list("user_id", "role"))
+    at = row.scheduled_at.isoformat() if row.scheduled_at else ""
+    return sha256(f"{row.minutes} {at} {row.plan} {row.spec} {seats}".encode()).hexdigest()[:12]
+
+
+def appoint(row: Interview) -> None:
+    """Have the staff answers closed to the candidate from the appointed time on, where there is one."""
+    if row.team_id and row.scheduled_at:
+        close_answers(row, row.scheduled_at, row.scheduled_at + timedelta(minutes=row.minutes) + GRACE)
 
 
 def seat(row: Interview, seats: Mapping[User, Role]) -> None:
@@ -131,7 +170,7 @@ def record(
     presence = presence_in(user, locked)
     if presence is None:
         raise Refusal("You are no longer in this interview.")
-    before = locked.folded()
+    before = close_in_time(locked, now)
     if stamp is not None and stamp != before.stamp:
         raise Missed("The interview has moved on; this page shows it as it is now.")
     act = room.Event(locked.log_length + 1, kind, presence.who, in_ms(now), dict(detail))
@@ -141,22 +180,50 @@ def record(
         key=key)
     after = room.step(before, act)
     keep(locked, after, now)
-    if locked.team_id and after.phase != before.phase or kind == "extend":
+    if locked.team_id and (after.phase != before.phase or kind == "extend"):
         keep_closed(locked, after, now)
     return event
+
+
+def close_in_time(row: Interview, now: datetime) -> room.Room:
+    """The state as of now. Alone, an answer closes when its question's time is up: at that instant, whenever somebody
+    looks next. The row is locked, or looked at only."""
+    state = row.folded()
+    if not row.is_solo or state.time_up_ms is None or state.time_up_ms > in_ms(now):
+        return state
+    at = datetime.fromtimestamp(state.time_up_ms / 1000, UTC)
+    act = room.Event(
+        row.log_length + 1, "phase", str(row.candidate_id), state.time_up_ms, {"to": "score", "in_time": True})
+    Event.objects.create(
+        interview=row, ordinal=act.ordinal, kind=act.kind, actor_id=row.candidate_id, who=act.actor, at=at,
+        detail=act.detail)
+    state = room.step(state, act)
+    keep(row, state, at)
+    return state
+
+
+@transaction.atomic
+def look(row: Interview, now: datetime) -> room.Room:
+    """The state as of now, of which the row is brought up to date where the clock has closed an answer since."""
+    state = row.folded()
+    if not row.is_solo or state.time_up_ms is None or state.time_up_ms > in_ms(now):
+        return state
+    state = close_in_time(Interview.objects.select_for_update().get(pk=row.pk), now)
+    row.refresh_from_db()
+    return state
 
 
 def keep(row: Interview, state: room.Room, now: datetime) -> None:
     """Store the fold beside its log."""
     row.state, row.log_length, row.phase = state.to_json(), state.length, state.phase
     row.started_at = row.started_at or (now if state.has_begun else None)
-    row.ended_at = row.ended_at or (now if state.is_over else None)
+    row.ended_at = row.ended_at or (now if state.is_over or state.is_called_off else None)
     row.save(update_fields=["state", "log_length", "phase", "started_at", "ended_at"])
 
 
 def keep_closed(row: Interview, state: room.Room, now: datetime) -> None:
     """Close the bank's staff answers to the candidate of a running interview, and open them when it ends."""
-    if state.is_over:
+    if state.is_over or state.is_called_off:
         Embargo.objects.filter(user=row.candidate_id, reference=row.code).update(ends_at=now)
         return
     left = timedelta(milliseconds=max(0, state.allowed_ms - state.clock_ms(in_ms(now))))

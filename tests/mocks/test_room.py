@@ -58,6 +58,19 @@ def test_the_end_stops_the_clock():
     assert (room.is_over, room.ended_ms, room.clock_ms(100 * MINUTE)) == (True, 8 * MINUTE, 8 * MINUTE)
 
 
+def test_called_off_it_has_neither_begun_nor_ended():
+    room = fold(told((0, "call_off")))
+    assert (room.is_called_off, room.has_begun, room.is_over) == (True, False, False)
+
+
+def test_the_time_of_a_question_is_up_later_for_each_pause_and_extension():
+    assert fold(told(*BEGUN)).time_up_ms == 8 * MINUTE
+    assert fold(told(*BEGUN, (4, "pause"))).time_up_ms is None
+    assert fold(told(*BEGUN, (4, "pause"), (7, "resume"))).time_up_ms == 11 * MINUTE
+    assert fold(told(*BEGUN, (4, "extend", {"minutes": 2, "of": "question"}))).time_up_ms == 10 * MINUTE
+    assert fold(told(*BEGUN, (4, "phase", {"to": "score"}))).time_up_ms is None
+
+
 def test_an_extension_moves_the_wall_it_names():
     room = fold(told(
         *BEGUN, (3, "extend", {"minutes": 2, "of": "question"}), (3, "extend", {"minutes": 5, "of": "all"})))
@@ -151,6 +164,14 @@ def test_what_is_refused(acts: list[Any], kind: str, detail: dict[str, Any], rol
 def test_a_skipped_question_needs_no_score():
     room = fold(told(*ready()))
     refuse(room, Event(room.length + 1, "submit", "1", 6 * MINUTE), Role.INTERVIEWER)
+
+
+def test_the_owner_calls_off_without_a_seat():
+    refuse(Room(), Event(1, "call_off", "9", 0), None, releases=True)
+    with pytest.raises(Refusal):
+        refuse(Room(), Event(1, "call_off", "9", 0), None)
+    with pytest.raises(Refusal, match="Not now"):
+        refuse(fold(told(*BEGUN)), Event(3, "call_off", "9", 0), Role.INTERVIEWER)
 
 
 def test_the_owner_releases_without_a_seat():

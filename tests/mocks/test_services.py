@@ -13,7 +13,7 @@ from mocks import access, services
 from mocks.models import Event, Interview, Membership
 from mocks.room import Phase, Role, fold
 from questions.access import embargo_on
-from tests.mocks.conftest import NOON
+from tests.mocks.conftest import NOON, question
 
 Act = Callable[..., Any]
 
@@ -123,3 +123,77 @@ def test_what_was_missed_goes_into_the_drill_due_today(interview: Interview, ada
     assert card.due_day == NOON.date()
     with pytest.raises(Refusal):
         services.take_missed(ada, interview, ["other"], NOON)
+
+
+def test_called_off_the_answers_are_open_and_nothing_begins(interview: Interview, ada: User, ben: User, act: Act):
+    act(ben, "call_off", -60)
+    assert embargo_on(ada, NOON) is None
+    interview.refresh_from_db()
+    assert (interview.phase, interview.started_at) == ("called off", None)
+    with pytest.raises(services.Missed):
+        act(ben, "start")
+
+
+def replanned(row: Interview, seats: dict[User, Role], **more: Any) -> None:
+    told = {"minutes": row.minutes, "plan": row.plan, "spec": row.spec, "scheduled_at": row.scheduled_at}
+    services.replan(row, **told | {"seats": seats, "seal": services.plan_seal(row)} | more)
+
+
+def test_moved_to_another_time_the_answers_close_then(interview: Interview, ada: User, ben: User, chen: User):
+    replanned(interview, {ben: Role.INTERVIEWER}, scheduled_at=NOON + timedelta(hours=3))
+    assert embargo_on(ada, NOON + timedelta(hours=2)) is None
+    assert embargo_on(ada, NOON + timedelta(hours=3))
+    with pytest.raises(Http404):
+        access.room_for(chen, interview.code)
+    interview.refresh_from_db()
+    replanned(interview, {ben: Role.INTERVIEWER}, scheduled_at=None)
+    assert embargo_on(ada, NOON + timedelta(hours=3)) is None
+
+
+def test_a_plan_that_somebody_changed_meanwhile_is_not_overwritten(interview: Interview, ben: User, chen: User):
+    seal = services.plan_seal(interview)
+    replanned(interview, {ben: Role.INTERVIEWER, chen: Role.OBSERVER}, minutes=40)
+    interview.refresh_from_db()
+    with pytest.raises(services.Missed):
+        replanned(interview, {ben: Role.INTERVIEWER}, minutes=50, seal=seal)
+
+
+def test_a_plan_stands_once_it_has_begun(interview: Interview, ben: User, act: Act):
+    act(ben, "start")
+    interview.refresh_from_db()
+    with pytest.raises(Refusal, match="has begun"):
+        replanned(interview, {ben: Role.INTERVIEWER}, minutes=50)
+
+
+@pytest.fixture
+def alone(ada: User) -> Interview:
+    plan = [{"slug": question(slug, position=at).slug, "minutes": 6} for at, slug in enumerate(("blocks", "steps"))]
+    row = services.plan_interview(None, ada, ada, NOON, minutes=20, plan=plan, spec={})
+    services.begin(ada, row, NOON)
+    services.record(ada, row, "ask", {"position": 0}, NOON + timedelta(minutes=1))
+    return row
+
+
+def test_alone_an_answer_closes_when_its_time_is_up_whenever_one_looks(alone: Interview, ada: User):
+    alone.refresh_from_db()
+    assert services.look(alone, NOON + timedelta(minutes=6, seconds=59)).phase == Phase.ANSWER
+    assert services.look(alone, NOON + timedelta(minutes=30)).phase == Phase.SCORE
+    assert (alone.phase, alone.folded().items[0].spent_ms) == (Phase.SCORE, 6 * 60_000)
+    assert Event.objects.get(kind="phase").at == NOON + timedelta(minutes=7)
+    assert alone.folded() == fold(alone.log())
+    services.look(alone, NOON + timedelta(minutes=31))
+    assert Event.objects.filter(kind="phase").count() == 1
+
+
+def test_alone_nothing_is_written_after_the_time(alone: Interview, ada: User):
+    with pytest.raises(Refusal, match="Not now"):
+        services.record(ada, alone, "scratch", {"text": "late"}, NOON + timedelta(minutes=8))
+    services.record(ada, alone, "score", {"position": 0, "point": "first", "value": 1}, NOON + timedelta(minutes=8))
+    alone.refresh_from_db()
+    assert alone.folded().phase == Phase.SCORE
+    assert alone.folded() == fold(alone.log())
+
+
+def test_alone_no_answers_are_closed(alone: Interview, ada: User):
+    services.record(ada, alone, "extend", {"minutes": 5, "of": "all"}, NOON + timedelta(minutes=2))
+    assert embargo_on(ada, NOON + timedelta(minutes=3)) is None
