@@ -13,6 +13,7 @@ from flashcards.models import Adoption, Work
 from progress import fit_pictures
 from progress.fit import LEAST_SCORED, SPLITS
 from progress.fit_pictures import Lane
+from progress.sheets import Sheet
 from progress.work_state import WorkState
 
 GOOD_TIMES = 6  # answers in a row that the intervals are shown for
@@ -151,6 +152,23 @@ class FitPage:
     def parameters(self) -> list[tuple[int, str, float, float]]:
         """Each parameter's number, what it says, its default and its fitted value."""
         return list(zip(range(21), NAMES, DEFAULT_PARAMETERS, self.result["parameters"], strict=True))
+
+    def sheet(self, slug: str) -> Sheet | None:
+        """One of the fit's tables as its CSV file holds it; None where there is none."""
+        if not self.is_judged:
+            return None
+        if slug == "gains":
+            rows = [(lane.name, lane.predictions, lane.mean, lane.error) for lane in self.lanes]
+            return Sheet("fit-gains", "Gain of the fit on later reviews",
+                         ("part of the log", "reviews", "gain", "standard error"), tuple(rows))
+        if slug == "scores":
+            rows = [(one.name, one.later_loss, one.loss, one.rmse) for one in self.scores]
+            return Sheet("fit-scores", "Before and after",
+                         ("parameters", "log loss, later", "log loss, all", "RMSE (bins), all"), tuple(rows))
+        if slug == "parameters":
+            return Sheet("fit-parameters", "All 21 parameters", ("w", "what it sets", "default", "fitted"),
+                         tuple(self.parameters))
+        return None
 
     @cached_property
     def switches(self) -> list[Switch]:

@@ -1,7 +1,7 @@
 """Fit to my reviews: begin one, see what it was worth, schedule by it, and go back."""
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -11,6 +11,7 @@ from flashcards import adoption, works
 from flashcards.models import Work
 from progress import access
 from progress.fit_page import FitPage
+from progress.views import as_csv
 
 
 @require_safe
@@ -21,6 +22,15 @@ def fit_page(request: HttpRequest) -> HttpResponse:
     if wants_fragment(request) and not page.state.is_under_way:
         messages.info(request, page.outcome)
     return render_page(request, "progress/fit.html", "progress/_fit_turn.html", {"page": page})
+
+
+@require_safe
+@login_required
+def fit_csv(request: HttpRequest, slug: str) -> HttpResponse:
+    """One of the tables of the latest fit as a CSV file."""
+    if (sheet := FitPage(request.user, timezone.now()).sheet(slug)) is None:
+        raise Http404(f"no table {slug!r} of a fit")
+    return as_csv(sheet)
 
 
 @require_POST

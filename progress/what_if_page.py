@@ -6,6 +6,7 @@ from accounts.models import Profile, User
 from calculators.pictures import MEASURE, NARROW, Drawing
 from flashcards.models import Work
 from progress import what_if_pictures
+from progress.sheets import Sheet
 from progress.what_if import GRID, Outcome
 from progress.work_state import WorkState
 
@@ -78,6 +79,18 @@ class WhatIfPage:
         given = self.outcomes, self.own.retention, self.result["cards"]
         widths = {"wide": MEASURE, "narrow": NARROW}
         return {name: what_if_pictures.year(*given, width=width) for name, width in widths.items()}
+
+    @property
+    def sheet(self) -> Sheet | None:
+        """The year's table as its CSV file holds it; None while no year was played."""
+        if not self.result:
+            return None
+        heads = ("desired retention", "minutes a day", "low", "high", "cards known", "low", "high",
+                 "days past the limit")
+        rows = [(one.retention, *(round(value, 3) for spread in (one.minutes, one.known)
+                                  for value in (spread.middle, spread.low, spread.high)), round(one.held, 4))
+                for one in self.outcomes]
+        return Sheet("what-if", "A year at each desired retention", heads, tuple(rows))
 
     @property
     def some_held(self) -> bool:

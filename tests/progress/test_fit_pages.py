@@ -1,4 +1,6 @@
 """The Fit page: each way a fit can stand, taking it, and going back."""
+import csv
+import io
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -168,3 +170,17 @@ def test_what_is_anothers_is_unknown(as_ada: Client, eve: User) -> None:
         assert as_ada.post("/progress/fit/adopt/", {"fit": nonsense}).status_code == 404
         assert as_ada.post("/progress/fit/restore/", {"adoption": nonsense}).status_code == 404
     assert "too few" not in text(as_ada)
+
+
+def test_each_table_of_a_fit_is_a_file_too(as_ada: Client, ada: User, eve: User) -> None:
+    done(ada, **judged(worth_it=True))
+    page, files = text(as_ada), {}
+    for slug in ("gains", "scores", "parameters"):
+        assert f'href="/progress/fit/{slug}.csv"' in page
+        files[slug] = list(csv.reader(io.StringIO(as_ada.get(f"/progress/fit/{slug}.csv").content.decode())))
+    assert files["gains"][-1] == ["all five", "3120", "0.0069", "0.0026"]
+    assert files["scores"][-1][2:] == ["0.4547", "0.0338"]
+    assert len(files["parameters"]) == 22 and files["parameters"][1][3] == "0.3"
+    assert as_ada.get("/progress/fit/nothing.csv").status_code == 404
+    as_ada.force_login(eve)
+    assert as_ada.get("/progress/fit/gains.csv").status_code == 404

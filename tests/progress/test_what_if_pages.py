@@ -1,4 +1,6 @@
 """The What if page: each way a year can stand."""
+import csv
+import io
 from typing import Any
 
 import pytest
@@ -56,6 +58,16 @@ def test_the_year_is_told_in_words_a_picture_and_a_table(as_ada: Client, played:
     assert "<title>At 0.90, 9.0 minutes a day and 341 cards known; at 0.95, 15.0 and 352.</title>" in page
     assert '15.0 <span class="ink-3">(14.0–16.0)</span>' in page
     assert "From 360 cards, 100 of them begun, and 812 answers." in page
+
+
+def test_the_year_is_a_file_too(as_ada: Client, played: Work, eve: User) -> None:
+    assert 'href="/progress/what-if/year.csv"' in text(as_ada)
+    heads, *rows = csv.reader(io.StringIO(as_ada.get("/progress/what-if/year.csv").content.decode()))
+    assert heads[:2] == ["desired retention", "minutes a day"]
+    assert rows[-1] == ["0.95", "15", "14", "16", "352", "347", "357", "0.4"]
+    assert len(rows) == len(YEAR["outcomes"])
+    as_ada.force_login(eve)
+    assert as_ada.get("/progress/what-if/year.csv").status_code == 404
 
 
 def test_what_is_assumed_and_where_the_limit_binds_is_named(as_ada: Client, played: Work) -> None:
