@@ -27,11 +27,15 @@ class Part:
 
     @property
     def is_running(self) -> bool:
-        return self.interview.phase not in (Phase.LOBBY, Phase.OVER)
+        return self.interview.phase not in (Phase.LOBBY, Phase.OVER, Phase.CALLED_OFF)
 
     @property
     def is_over(self) -> bool:
-        return self.interview.phase == Phase.OVER
+        return self.interview.phase in (Phase.OVER, Phase.CALLED_OFF)
+
+    @property
+    def is_called_off(self) -> bool:
+        return self.interview.phase == Phase.CALLED_OFF
 
     @property
     def is_alone(self) -> bool:
@@ -43,7 +47,7 @@ class Part:
 
     @property
     def reads_report(self) -> bool:
-        return self.is_over and (self.leads or self.is_alone or (self.role == Role.CANDIDATE and self.released))
+        return self.interview.phase == Phase.OVER and (self.leads or self.is_alone or (self.role == Role.CANDIDATE and self.released))
 
     @property
     def words(self) -> str:
@@ -99,7 +103,7 @@ class MockPage:
 
     @cached_property
     def past(self) -> list[Part]:
-        """Those that ended, the latest first."""
+        """Those that ended or were called off, the latest first."""
         return self._parts(lambda one: one.is_over, lambda one: one.interview.ended_at)[::-1]
 
     def _parts(self, which: Callable[[Part], bool], order: Callable[[Part], datetime]) -> list[Part]:
