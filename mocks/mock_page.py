@@ -47,7 +47,8 @@ class Part:
 
     @property
     def reads_report(self) -> bool:
-        return self.interview.phase == Phase.OVER and (self.leads or self.is_alone or (self.role == Role.CANDIDATE and self.released))
+        reads = self.leads or self.is_alone or (self.role == Role.CANDIDATE and self.released)
+        return self.is_over and not self.is_called_off and reads
 
     @property
     def words(self) -> str:
