@@ -137,6 +137,7 @@ class Interview(models.Model):
     asked = models.JSONField(default=list)
     state = models.JSONField(default=dict)
     log_length = models.PositiveIntegerField(default=0)
+    open_length = models.PositiveIntegerField(default=0, help_text="events that everybody in the room may know of")
     phase = models.CharField(max_length=10, default=room.Phase.LOBBY.value)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)

@@ -13,11 +13,14 @@ MOST_TEXT = 20_000  # characters of a scratchpad
 MOST_NOTE = 2_000
 MOST_ADDRESS = 4_000
 MOST_EXTENSION_MINUTES = 60
+LATE_MS = 15_000  # within which a text typed before the interview moved on still arrives
 LEAST_SCORE, MOST_SCORE = 0, 3
 VERDICTS = ("strong yes", "yes", "no", "strong no")
 LEVELS = ("senior", "staff", "principal")
 CALLED = ("verdict", "level", "reason")
 PARTS = ("scores", "answers", "comments")
+# What the candidate and the observers are told nothing of, not even that it happened.
+KEPT_BACK = frozenset({"note", "drop_note", "score", "call", "submit", "agree", "agree_call"})
 
 
 class Phase(StrEnum):
@@ -148,6 +151,8 @@ class Room:
     """Where an interview stands after so many events."""
 
     length: int = 0
+    open_length: int = 0  # how many of them everybody in the room may know of
+    moved_ms: int | None = None  # when it last came into another phase or to another question
     phase: Phase = Phase.LOBBY
     position: int | None = None
     minutes: float = 0
@@ -260,7 +265,10 @@ def fold(events: Iterable[Event]) -> Room:
 
 def step(room: Room, event: Event) -> Room:
     """The room after one more event. What may be done is judged by `refuse`, before."""
-    return replace(STEPS[event.kind](room, event), length=event.ordinal)
+    after = STEPS[event.kind](room, event)
+    moved_ms = room.moved_ms if after.stamp == room.stamp else event.at_ms
+    return replace(
+        after, length=event.ordinal, open_length=room.open_length + (event.kind not in KEPT_BACK), moved_ms=moved_ms)
 
 
 # Time. A span is booked where it was spent whenever the phase changes, so no event needs the ones before it.
@@ -352,7 +360,8 @@ def close_lab(room: Room, event: Event) -> Room:
 
 
 def scratch(room: Room, event: Event) -> Room:
-    return with_item(room, scratch=event.detail["text"], scratch_at=event.ordinal)
+    """The scratchpad of the question that the page wrote it for, the one in hand unless it is named."""
+    return with_item(room, event.detail.get("position"), scratch=event.detail["text"], scratch_at=event.ordinal)
 
 
 def note(room: Room, event: Event) -> Room:
@@ -435,7 +444,7 @@ BEFORE = {  # the phases in which each may be done; any, where none is named
     "start": (Phase.LOBBY,), "call_off": (Phase.LOBBY,), "ask": RUNNING, "phase": OF_A_QUESTION, "skip": ASKING,
     "debrief": (Phase.BRIEF, Phase.SCORE), "end": RUNNING, "pause": RUNNING, "resume": RUNNING, "extend": RUNNING,
     "hint": ASKING, "follow_up": ASKING,
-    "push_lab": ASKING, "close_lab": OF_A_QUESTION, "set_lab": ASKING, "commit_lab": ASKING, "scratch": ASKING,
+    "push_lab": ASKING, "close_lab": OF_A_QUESTION, "set_lab": ASKING, "commit_lab": ASKING, "scratch": RUNNING,
     "submit": (Phase.DEBRIEF, Phase.OVER), "agree": (Phase.DEBRIEF, Phase.OVER),
     "agree_call": (Phase.DEBRIEF, Phase.OVER), "release": (Phase.OVER,), "drill": (Phase.OVER,),
 }
@@ -528,7 +537,17 @@ def refuse_open_lab(room: Room, event: Event) -> None:
 
 
 def refuse_scratch(room: Room, event: Event) -> None:
+    position = event.detail.get("position", room.position)
+    if room.phase not in ASKING or position != room.position:
+        refuse_late(room, event, position)
     refuse_text(event.detail.get("text"), MOST_TEXT, "The scratchpad", may_be_empty=True)
+
+
+def refuse_late(room: Room, event: Event, position: Any) -> None:
+    """Take what was typed before the interview moved on, for a moment; then the question is closed."""
+    refuse_position(room, position)
+    if not room.items[position].opened or event.at_ms - (room.moved_ms or 0) > LATE_MS:
+        raise Refusal("The time for this question is over; its scratchpad stays as it is.")
 
 
 def refuse_note(room: Room, event: Event) -> None:

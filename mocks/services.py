@@ -215,10 +215,11 @@ def look(row: Interview, now: datetime) -> room.Room:
 
 def keep(row: Interview, state: room.Room, now: datetime) -> None:
     """Store the fold beside its log."""
-    row.state, row.log_length, row.phase = state.to_json(), state.length, state.phase
+    row.state, row.phase = state.to_json(), state.phase
+    row.log_length, row.open_length = state.length, state.open_length
     row.started_at = row.started_at or (now if state.has_begun else None)
     row.ended_at = row.ended_at or (now if state.is_over or state.is_called_off else None)
-    row.save(update_fields=["state", "log_length", "phase", "started_at", "ended_at"])
+    row.save(update_fields=["state", "log_length", "open_length", "phase", "started_at", "ended_at"])
 
 
 def keep_closed(row: Interview, state: room.Room, now: datetime) -> None:
@@ -249,8 +250,9 @@ def rebuild(row: Interview) -> bool:
     state = room.fold(row.log())
     if row.folded() == state and row.log_length == state.length and row.phase == state.phase:
         return True
-    row.state, row.log_length, row.phase = state.to_json(), state.length, state.phase
-    row.save(update_fields=["state", "log_length", "phase"])
+    row.state, row.phase = state.to_json(), state.phase
+    row.log_length, row.open_length = state.length, state.open_length
+    row.save(update_fields=["state", "log_length", "open_length", "phase"])
     return False
 
 

@@ -124,6 +124,31 @@ def test_a_call_is_changed_in_what_is_named():
     assert room.calls["1"] == Call("yes", "senior", "clear")
 
 
+def test_acts_of_the_interviewers_alone_are_not_counted_for_the_others():
+    room = fold(told(
+        *BEGUN, (3, "score", {"position": 0, "point": "p", "value": 2}), (3, "note", {"text": "x"}),
+        (3, "hint", {"number": 0})))
+    assert (room.length, room.open_length) == (5, 3)
+
+
+def late(minute: float, position: int = 0) -> Event:
+    return Event(9, "scratch", "2", round(minute * MINUTE), {"text": "x", "position": position})
+
+
+def test_a_text_typed_before_the_interview_moved_on_still_arrives_for_a_moment():
+    room = fold(told(*BEGUN, (3, "phase", {"to": "score"}), (4, "ask", {"position": 1})))
+    refuse(room, late(4.2), Role.CANDIDATE)
+    assert [item.scratch for item in step(room, late(4.2)).items] == ["x", ""]
+    with pytest.raises(Refusal, match="is over"):
+        refuse(room, late(4.3), Role.CANDIDATE)
+    refuse(room, late(5, position=1), Role.CANDIDATE)
+
+
+def test_no_text_comes_to_a_question_that_is_not_asked_yet():
+    with pytest.raises(Refusal, match="is over"):
+        refuse(fold(told(*BEGUN)), late(2.1, position=1), Role.CANDIDATE)
+
+
 def ready() -> list[tuple[Any, ...]]:
     return [*BEGUN, (3, "skip"), (4, "debrief"), (5, "call", {"verdict": "yes", "reason": "clear"})]
 
