@@ -1,9 +1,10 @@
 """The main job in a browser: start, look into the lab, commit, check, tick, grade, undo, reload, grade again."""
 from collections.abc import Callable
+from random import Random
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from accounts import services as people
 from accounts.models import User
@@ -490,3 +491,36 @@ def test_an_earlier_answer_is_changed_by_keyboard_and_told(visit: Visit, learner
     assert Review.objects.answers().get().rated == Rating.GOOD
     page.goto("/history/")
     check_access(page)
+
+
+def test_an_answer_that_comes_after_its_card_has_gone_is_not_put_in(visit: Visit, learner: User):
+    page = visit(user=learner)
+    page.goto("/review/")
+    page.get_by_role("button", name=OUT_LOUD).click()
+    expect(page.locator("#grade")).to_be_visible()
+    held: list[Route] = []
+    page.route("**/ticks/", lambda route: held.append(route))
+    page.locator("[name=tick]").first.check()
+    page.keyboard.press("3")
+    expect(page.locator("#typed")).to_be_visible()
+    for route in held:  # the first card’s ticks, for which there is no place any more
+        route.fulfill(body='<form id="grade">overtaken</form><p id="tick-count" hx-swap-oob="true">overtaken</p>')
+    page.evaluate("new Promise((done) => setTimeout(done, 300))")
+    expect(page.get_by_text("overtaken")).to_have_count(0)
+    assert len(held) == 1
+    assert standing() == [("token-budget", 3)]
+
+
+def test_keys_mashed_in_a_review_leave_a_sound_log_and_page(visit: Visit, learner: User):
+    page = visit(user=learner)
+    page.goto("/review/")
+    keys = ["1", "2", "3", "4", "Space", "u", "Escape", "l", ".", ",", "c", "-", "@", "Control+Enter"]
+    chance = Random(7)
+    for _ in range(120):
+        page.keyboard.press(chance.choice(keys))
+        page.wait_for_timeout(chance.choice((0, 0, 30, 120)))
+    settled(page)
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert [services.rebuild_card(card, write=False) for card in Card.objects.filter(user=learner)].count("") == (
+        Card.objects.filter(user=learner).count())

@@ -1,4 +1,5 @@
-// Says so when a request could not reach the server, and takes it back once one does.
+// Says so when a request could not reach the server, and takes it back once one does. What has gone from the page awaits
+// no answer any more.
 (function () {
   "use strict";
   const said = document.createElement("div");
@@ -7,4 +8,7 @@
 
   document.addEventListener("htmx:sendError", () => document.getElementById("messages").replaceChildren(said));
   document.addEventListener("htmx:afterOnLoad", () => said.remove());
+  document.addEventListener("htmx:beforeCleanupElement", (event) => {
+    event.target.addEventListener("htmx:beforeOnLoad", (answer) => answer.preventDefault());
+  });
 })();
