@@ -16,7 +16,8 @@ def forecast(days: Sequence[tuple[date, int]], limit: int, *, width: int, name_e
     """A bar for each (day, cards), the first day in ink, under the wall of the daily limit.
 
     The plot is 84 units high for the larger of limit and fullest day. A limit over four times the fullest day would
-    press the bars flat, so then only the words beside the picture tell of it.
+    press the bars flat, so then only the words beside the picture tell of it. A count that would stand on the wall
+    stands over it.
     """
     floor, plot = 118, 84
     fullest = most_in(days)
@@ -24,19 +25,23 @@ def forecast(days: Sequence[tuple[date, int]], limit: int, *, width: int, name_e
     scale = plot / max(limit if shows_wall else 0, fullest, 1)
     step = width / len(days)
     shapes: list[Shape] = [line(0, floor, width, floor, "edge")]
+    places = [round(floor - count * scale, 1) - 6 for _, count in days]  # of the counts
     if shows_wall:
         wall = round(floor - limit * scale, 1)
+        places = [wall - 11 if wall - 11 < y < wall + 11 else y for y in places]
         beside = LIMIT_WORDS * len(days) // width + 1
         # A day over the limit stands in front of the wall, so the words go to the side where none does.
         left = most_in(days[:beside]) <= limit or most_in(days[-beside:]) > limit
         x, anchor = (0, "start") if left else (width, "end")
-        shapes += [*wall_above(0, width, wall), Text(x, wall - 14, f"your limit, {limit} a day", "limit-text", anchor)]
+        over = 26 if wall - 11 in (places[:beside] if left else places[-beside:]) else 14
+        words = f"your limit, {limit} a day"
+        shapes += [*wall_above(0, width, wall), Text(x, wall - over, words, "limit-text", anchor)]
     for at, (day, count) in enumerate(days):
         height, middle = round(count * scale, 1), round((at + 0.5) * step, 1)
         bar, figure = ("other", "axis") if at else ("present", "now")
         if count:
             shapes += [Bar(round(at * step + 1, 1), floor - height, round(step - 3, 1), height, bar),
-                       Text(middle, floor - height - 6, str(count), f"{figure} halo", "middle")]
+                       Text(middle, places[at], str(count), f"{figure} halo", "middle")]
         if at % name_every == 0:
             shapes += [Text(middle, floor + 18, DAY_NAMES[day.weekday()], figure, "middle"),
                        Text(middle, floor + 33, str(day.day), figure, "middle")]

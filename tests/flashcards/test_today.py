@@ -112,6 +112,17 @@ def test_a_day_in_a_row_is_counted_with_the_one_that_today_makes(ada: User, deal
     assert overview(ada, NOON + timedelta(days=39)).streak_words == "today makes 1"
 
 
+def test_what_is_held_back_is_introduced_once(as_ada: Client, ada: User, deal: Callable[[int], list[Card]]):
+    deal(4)
+    ada.profile.new_questions_per_day, ada.profile.reviews_per_day = 0, 0
+    ada.profile.save()
+    answer(Card.objects.filter(user=ada).first(), Rating.GOOD, timezone.now() - timedelta(days=9))
+    for address in ("flashcards:today", "flashcards:review"):
+        page = text(as_ada.get(reverse(address)))
+        assert page.count("Held back:") == 1
+        assert "3 new questions past today’s limit of 0, 1 review past today’s limit of 0." in page
+
+
 def test_over_the_limit_is_said(ada: User, deal: Deal):
     for card in deal(3):
         answer(card, Rating.AGAIN, NOON)
@@ -160,6 +171,17 @@ def test_the_limit_is_named_where_no_bar_hides_it():
     assert named(10, *[1] * 13) == (0, "start")
     assert named(129, *[1] * 13) == (860, "end")  # a backlog stands in front of the wall today
     assert named(*[1] * 13, 129) == (0, "start")
+
+
+def test_no_count_stands_on_the_wall():
+    drawn = pictures.forecast(days(242, 5, 6, 29, 30, 4, 4, 4, 4, 4, 4, 4, 4, 4), 24, width=860)
+    wall = bars(drawn, "wall")[0]
+    counts = [shape for shape in drawn.shapes if isinstance(shape, Text) and "halo" in shape.css]
+    assert len(counts) == 14
+    for count in counts:  # letters reach 9 units above their line
+        assert count.y <= wall.y or count.y - 9 >= wall.y + wall.h
+    (limit,) = [shape for shape in drawn.shapes if isinstance(shape, Text) and shape.css == "limit-text"]
+    assert limit.y <= min(count.y for count in counts[1:]) - 12
 
 
 def test_a_limit_far_above_every_bar_is_not_drawn():

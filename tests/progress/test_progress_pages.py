@@ -177,6 +177,8 @@ def test_a_number_card_has_a_page_with_its_memory(as_ada: Client, ada: User, eve
     assert "n0?" in page
     assert "Predicted recall today" in page
     assert 'class="picture memory"' in page
+    assert 'href="/numbers/n0/"' in page
+    assert f'href="/progress/cards/{card.pk}/"' in text_of(as_ada, "/numbers/n0/")
     stranger = Client()
     stranger.force_login(eve)
     assert stranger.get(f"/progress/cards/{card.pk}/").status_code == 404
