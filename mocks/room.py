@@ -467,6 +467,8 @@ def refuse(room: Room, event: Event, role: Role | None, *, alone: bool = False, 
         raise Refusal("Your part in this interview does not do that.")
     if room.phase not in BEFORE.get(kind, tuple(Phase)):
         raise Refusal(f"Not now: this interview is in its phase “{room.phase}”.")
+    if alone and kind == "scratch" and room.phase not in ASKING:  # no moment's grace: nobody but the clock moves on
+        raise Refusal(f"Not now: this interview is in its phase “{room.phase}”.")
     if kind in CHECKS:
         CHECKS[kind](room, event)
 
