@@ -5,6 +5,7 @@ Study days and streaks are worked out by hand from the zones' rules: the date on
 """
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, time, timedelta
+from random import Random
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -17,6 +18,7 @@ from tests.flashcards.test_services import answer
 
 DAY = timedelta(days=1)
 BERLIN, NEW_YORK = "Europe/Berlin", "America/New_York"
+APIA, LORD_HOWE, CHATHAM, TROLL = "Pacific/Apia", "Australia/Lord_Howe", "Pacific/Chatham", "Antarctica/Troll"
 FIRST, LAST = "Pacific/Kiritimati", "Pacific/Pago_Pago"  # 14 hours ahead of UTC, 11 behind
 FOUR, HALF_PAST_TWO = time(4), time(2, 30)
 
@@ -103,6 +105,76 @@ TABLE = {
         Sat("2026-03-03T01:30", BERLIN, time(0), "2026-03-03"),
         Sat("2026-03-03T23:59", BERLIN, time(0), "2026-03-03"),
     ]),
+    "a day that a land left out is four hours long": (4, [
+        Sat("2011-12-29T12:00", APIA, FOUR, "2011-12-29"),
+        Sat("2011-12-31T03:59", APIA, FOUR, "2011-12-30"),  # midnight of the 29th led to the 31st
+        Sat("2011-12-31T04:00", APIA, FOUR, "2011-12-31"),
+        Sat("2012-01-01T12:00", APIA, FOUR, "2012-01-01"),
+    ]),
+    "a day that a land left out is none from midnight on": (3, [
+        Sat("2011-12-29T23:59", APIA, time(0), "2011-12-29"),
+        Sat("2011-12-31T00:00", APIA, time(0), "2011-12-31"),  # a minute later; the 30th is a day missed
+        Sat("2012-01-01T00:00", APIA, time(0), "2012-01-01"),
+    ]),
+    "the half hour that spring skips holds the day start": (3, [
+        Sat("2026-10-03T12:00", LORD_HOWE, time(2, 15), "2026-10-03"),
+        Sat("2026-10-04T01:59", LORD_HOWE, time(2, 15), "2026-10-03"),
+        Sat("2026-10-04T02:30", LORD_HOWE, time(2, 15), "2026-10-04"),  # a minute later
+        Sat("2026-10-05T02:14", LORD_HOWE, time(2, 15), "2026-10-04"),
+        Sat("2026-10-05T02:15", LORD_HOWE, time(2, 15), "2026-10-05"),
+    ]),
+    "the half hour that autumn repeats holds the day start": (3, [
+        Sat("2026-04-05T01:44", LORD_HOWE, time(1, 45), "2026-04-04"),
+        Sat("2026-04-05T01:45", LORD_HOWE, time(1, 45), "2026-04-05"),
+        Sat("2026-04-05T01:30", LORD_HOWE, time(1, 45), "2026-04-05", fold=1),  # a quarter of an hour later
+        Sat("2026-04-05T01:59", LORD_HOWE, time(1, 45), "2026-04-05", fold=1),
+        Sat("2026-04-06T01:45", LORD_HOWE, time(1, 45), "2026-04-06"),
+    ]),
+    "the hour that three quarters past repeats holds the day start": (2, [
+        Sat("2026-04-05T02:59", CHATHAM, time(3), "2026-04-04"),
+        Sat("2026-04-05T03:00", CHATHAM, time(3), "2026-04-05"),
+        Sat("2026-04-05T02:50", CHATHAM, time(3), "2026-04-05", fold=1),  # fifty minutes later
+        Sat("2026-04-06T02:59", CHATHAM, time(3), "2026-04-05"),
+    ]),
+    "two hours that are skipped, and repeated": (4, [
+        Sat("2026-03-29T00:59", TROLL, time(2), "2026-03-28"),
+        Sat("2026-03-29T03:00", TROLL, time(2), "2026-03-29"),  # a minute later
+        Sat("2026-10-25T01:59", TROLL, time(2), "2026-10-24"),
+        Sat("2026-10-25T02:00", TROLL, time(2), "2026-10-25"),
+        Sat("2026-10-25T01:30", TROLL, time(2), "2026-10-25", fold=1),
+        Sat("2026-10-26T01:59", TROLL, time(2), "2026-10-25"),
+        Sat("2026-10-26T12:00", TROLL, time(2), "2026-10-26"),
+        Sat("2026-10-27T12:00", TROLL, time(2), "2026-10-27"),
+    ]),
+    "noon begins the day": (3, [
+        Sat("2026-03-02T11:59", BERLIN, time(12), "2026-03-01"),
+        Sat("2026-03-02T12:00", BERLIN, time(12), "2026-03-02"),
+        Sat("2026-03-03T11:59", BERLIN, time(12), "2026-03-02"),
+        Sat("2026-03-03T12:00", BERLIN, time(12), "2026-03-03"),
+    ]),
+    "from midnight to noon and back": (4, [
+        Sat("2026-03-03T23:50", BERLIN, time(0), "2026-03-03"),
+        Sat("2026-03-04T00:10", BERLIN, time(0), "2026-03-04"),
+        Sat("2026-03-04T00:20", BERLIN, time(12), "2026-03-03"),
+        Sat("2026-03-04T00:30", BERLIN, time(0), "2026-03-04"),
+        Sat("2026-03-04T11:59", BERLIN, time(12), "2026-03-03"),
+        Sat("2026-03-04T12:00", BERLIN, time(12), "2026-03-04"),
+        Sat("2026-03-05T11:00", BERLIN, time(0), "2026-03-05"),
+        Sat("2026-03-05T11:30", BERLIN, time(12), "2026-03-04"),
+        Sat("2026-03-06T12:00", BERLIN, time(12), "2026-03-06"),
+    ]),
+    "a flight east over midnight": (3, [
+        Sat("2026-03-02T23:00", NEW_YORK, FOUR, "2026-03-02"),
+        Sat("2026-03-03T07:00", BERLIN, FOUR, "2026-03-03"),  # two hours later
+        Sat("2026-03-03T20:00", BERLIN, FOUR, "2026-03-03"),
+        Sat("2026-03-04T12:00", BERLIN, FOUR, "2026-03-04"),
+    ]),
+    "a flight west over midnight": (3, [
+        Sat("2026-03-03T05:00", BERLIN, FOUR, "2026-03-03"),
+        Sat("2026-03-03T00:00", NEW_YORK, FOUR, "2026-03-02"),  # an hour later
+        Sat("2026-03-03T12:00", NEW_YORK, FOUR, "2026-03-03"),
+        Sat("2026-03-04T12:00", NEW_YORK, FOUR, "2026-03-04"),
+    ]),
 }
 
 
@@ -141,7 +213,16 @@ def test_nothing_is_lost_nothing_due_twice_and_the_streak_is_right(
         row = fresh.reviews.last()
         assert (row.study_day, row.zone, row.day_start) == (date.fromisoformat(sat.day), sat.zone, sat.day_start)
         assert queue.today(ada, sat.instant).study_day == row.study_day
+    nothing_lost_or_twice(ada, begun)
+    last = queue.today(ada, sittings[-1].instant)
+    assert (last.streak, last.studied_today) == (streak, True)
+    later = queue.plan(ada, sittings[-1].instant + 400 * DAY)
+    assert {card.pk for card in later.due} == {card.pk for card in cards}, "one was lost"
 
+
+def nothing_lost_or_twice(ada: User, begun: list[Card]) -> None:
+    """By the log: no card of `begun`, which come by themselves, came twice on one study day or before it was due, and
+    each card is what its log says."""
     for card in ada.cards.exclude(state="new"):
         rows = list(card.reviews.order_by("ordinal"))
         shown = days(rows)[1:] if card in begun else []
@@ -152,7 +233,36 @@ def test_nothing_is_lost_nothing_due_twice_and_the_streak_is_right(
         remembered, due = memory.replay(rows)
         assert (card.due_day, card.stability) == (due.day, remembered.stability)
         assert card.due_day > card.last_day, "due again on the day it was answered"
-    last = queue.today(ada, sittings[-1].instant)
-    assert (last.streak, last.studied_today) == (streak, True)
-    later = queue.plan(ada, sittings[-1].instant + 400 * DAY)
-    assert {card.pk for card in later.due} == {card.pk for card in cards}, "one was lost"
+
+
+def in_a_row(days_studied: set[date], today: date) -> int:
+    """The days of the row that reaches today: up to thirty in a row may be missed."""
+    row, day, missed = 0, today, 0
+    while missed <= 30:
+        row, missed, day = (row + 1, 0, day - DAY) if day in days_studied else (row, missed + 1, day - DAY)
+    return row
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_zones_and_day_starts_are_set_between_answers(
+    seed: int, deal: Callable[[int], list[Card]], ada: User
+) -> None:
+    chance = Random(seed)
+    now = datetime(2026, 3, 20, tzinfo=UTC) + chance.random() * 250 * DAY
+    ada.profile.new_questions_per_day = 0
+    begun = deal(6)
+    for card in begun:
+        answer(card, Rating.HARD, now - 60 * DAY)
+    for _ in range(25):
+        now += timedelta(minutes=chance.choice((1, 20, 90, 400, 1000, 1440, 1500, 5000)))
+        zone = chance.choice((BERLIN, NEW_YORK, FIRST, LAST, APIA, LORD_HOWE, CHATHAM, TROLL))
+        sat = Sat(now.astimezone(ZoneInfo(zone)).replace(tzinfo=None).isoformat(), zone, time(chance.randrange(13)), "")
+        came = sit(ada, sat._replace(fold=now.astimezone(ZoneInfo(zone)).fold))
+        assert len(came) == len(set(came)), "due twice in one sitting"
+        today = queue.today(ada, now)
+        answered = set(Review.objects.values_list("study_day", flat=True))
+        assert today.streak == in_a_row({day for day in answered if day <= today.study_day}, today.study_day)
+        assert not today.due
+    nothing_lost_or_twice(ada, begun)
+    later = queue.plan(ada, now + 400 * DAY)
+    assert {card.pk for card in later.due} == {card.pk for card in begun}, "one was lost"
