@@ -5,12 +5,18 @@ from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from flashcards.models import Card, Quiz, State
+from flashcards.prepared import Prepared
+
+CARD = Prepared(
+    lambda user, pk: Card.objects.select_related("question__topic", "note__topic", "user__profile").filter(
+        pk=pk, user=user), "user", "pk")
 
 
 def card_for(user: User, pk: int) -> Card:
     """This person's card; any other is unknown (404)."""
-    cards = Card.objects.select_related("question__topic", "note__topic", "user__profile")
-    return get_object_or_404(cards, pk=pk, user=user)
+    if (card := CARD.first(user=user.pk, pk=pk)) is None:
+        raise Http404(f"no card {pk} is theirs")
+    return card
 
 
 def question_card_for(user: User, slug: str) -> Card:

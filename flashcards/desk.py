@@ -14,6 +14,7 @@ from flashcards.drills import Drill, Round
 from flashcards.forms import DueForm
 from flashcards.models import Attempt, Card, Draft, Rating, Review, State
 from flashcards.overview import action_words, next_words
+from flashcards.study_day import study_day
 from flashcards.why import why
 
 
@@ -48,7 +49,13 @@ class Desk:
         self.user, self.card, self.now, self.sitting = user, card, now, sitting
 
     @cached_property
+    def line(self) -> queue.Line:
+        """What is left of the day."""
+        return queue.line(self.user, self.now, self.sitting.only)
+
+    @cached_property
     def day(self) -> queue.Day:
+        """The day with all that Today tells of it, for the end of the sitting."""
         return queue.today(self.user, self.now, self.sitting.only)
 
     @cached_property
@@ -64,21 +71,24 @@ class Desk:
     @property
     def left(self) -> int:
         """Cards still to be answered in this sitting."""
-        return len(self.round.line if self.round else self.day.first_in_line)
+        return len(self.round.line) if self.round else len(self.line.learning) + len(self.line.rest)
 
     @property
     def done(self) -> int:
         """Cards answered in it, or on this day."""
-        return len(self.round.done) if self.round else self.day.done_today
+        return len(self.round.done) if self.round else self.line.begun.done["answers"]
 
     @property
     def minutes_left(self) -> int:
-        return self.round.minutes if self.round else self.day.minutes
+        return self.round.minutes if self.round else queue.minutes_of(self.user, self.line)
 
     @property
     def left_beside(self) -> int:
         """What the day still holds beside the number cards that this sitting is about."""
-        return len(queue.plan(self.user, self.now).line) - self.left if self.sitting.only else 0
+        if not self.sitting.only:
+            return 0
+        whole = queue.line(self.user, self.now)
+        return len(whole.learning) + len(whole.rest) - self.left
 
     @property
     def place(self) -> int:
@@ -137,9 +147,10 @@ class Desk:
     def draft(self) -> Draft:
         return services.open_card(self.card, self.now)
 
-    @property
+    @cached_property
     def study_day(self) -> date:
-        return self.day.study_day
+        profile = self.user.profile
+        return study_day(self.now, profile.zone, profile.day_start)
 
     @property
     def seen(self) -> str:

@@ -6,6 +6,7 @@ clock but one of our own, `fed_at`, on which a study day is 24 hours; the real i
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any, Protocol
 
 import fsrs
@@ -34,14 +35,20 @@ class Rules:
     maximum_interval: int = 36_500
 
     def scheduler(self) -> fsrs.Scheduler:
-        return fsrs.Scheduler(
-            parameters=self.parameters,
-            desired_retention=self.desired_retention,
-            learning_steps=self.learning_steps,
-            relearning_steps=self.relearning_steps,
-            maximum_interval=self.maximum_interval,
-            enable_fuzzing=False,  # it draws from the global random; ours is seeded
-        )
+        return _scheduler(self)
+
+
+@lru_cache
+def _scheduler(rules: Rules) -> fsrs.Scheduler:
+    """FSRS by these rules; it keeps nothing of what it is asked."""
+    return fsrs.Scheduler(
+        parameters=rules.parameters,
+        desired_retention=rules.desired_retention,
+        learning_steps=rules.learning_steps,
+        relearning_steps=rules.relearning_steps,
+        maximum_interval=rules.maximum_interval,
+        enable_fuzzing=False,  # it draws from the global random; ours is seeded
+    )
 
 
 @dataclass(frozen=True, slots=True)

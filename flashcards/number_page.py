@@ -1,11 +1,9 @@
 """A number card on its own page: both sides open, how each stands with its person, and all that was done with them."""
-from datetime import date
 from functools import cached_property
 
 from flashcards.card_history import CardHistory
 from flashcards.models import Card, Review
 from flashcards.number_desk import NumberDesk
-from flashcards.study_day import study_day
 
 
 class NumberPage(NumberDesk):
@@ -13,11 +11,6 @@ class NumberPage(NumberDesk):
 
     page, fragment = "flashcards/number.html", "flashcards/_number_turn.html"
     alone = True
-
-    @cached_property
-    def study_day(self) -> date:
-        profile = self.user.profile
-        return study_day(self.now, profile.zone, profile.day_start)
 
     @cached_property
     def sides(self) -> list[CardHistory]:

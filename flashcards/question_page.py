@@ -1,12 +1,10 @@
 """A question on its own page: what a review shows of it, and how it stands with its person."""
-from datetime import date
 from functools import cached_property
 
 from django.utils.safestring import SafeString
 
 from flashcards.models import Review
 from flashcards.question_desk import QuestionDesk
-from flashcards.study_day import study_day
 from questions import related
 from questions.models import Note, Question
 from questions.services import inline
@@ -17,11 +15,6 @@ class QuestionPage(QuestionDesk):
 
     page, fragment = "flashcards/question.html", "flashcards/_question_turn.html"
     alone = True
-
-    @cached_property
-    def study_day(self) -> date:
-        profile = self.user.profile
-        return study_day(self.now, profile.zone, profile.day_start)
 
     @property
     def withdrawn(self) -> str:

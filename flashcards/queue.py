@@ -1,8 +1,9 @@
 """What comes next: the offer on each button, the plan of a person's day, the next card."""
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from itertools import pairwise, starmap, takewhile
 from statistics import median
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ from flashcards import memory, spread
 from flashcards.access import card_for
 from flashcards.memory import DEFAULT_PARAMETERS, Due, Memory, Rules
 from flashcards.models import Attempt, Card, Direction, Rating, Review, State
+from flashcards.prepared import Given, Prepared
 from flashcards.siblings import Siblings, Sided, waiting_words
 from flashcards.spread import Placed, Placing
 from flashcards.study_day import end_of, start_of, study_day
@@ -43,7 +45,7 @@ PACE_ATTEMPTS = 200  # the latest ones: a pace changes
 PACE_FROM = 3  # answers of a kind; one card left open over lunch is no pace
 LONGEST_PAUSE = 30  # days missed that a row of study days still outlasts
 IDENTITY = "pk", "note_id", "asked"
-CHUNK = 100  # of new cards that are looked through at a time
+FIRST_LOOK = 300  # new cards: nearly always enough to fill the day's limit
 NUMBER_SECONDS = 12  # for a number card, until this person's own pace is known
 
 
@@ -138,7 +140,7 @@ class UnderWay:
     """What a study day asks of the cards that were begun before, within its limit of reviews."""
 
     study_day: date
-    done: Counter  # of the day so far: "reviews", "new questions", "new numbers"
+    done: Counter  # of the day so far: "answers", of these "reviews", "new questions", "new numbers"
     siblings: Siblings
     steps: list[InSteps]  # the earliest first
     of_today: list[InSteps]  # of these, what falls on this day
@@ -217,6 +219,7 @@ def parameters(profile: Profile) -> tuple[float, ...]:
     return tuple(profile.fsrs_parameters) or DEFAULT_PARAMETERS
 
 
+@lru_cache
 def waits(steps: str) -> tuple[timedelta, ...]:
     """Learning steps as a profile keeps them, "1m 10m"."""
     return tuple(int(step[:-1]) * STEP_UNITS[step[-1]] for step in steps.split())
@@ -323,8 +326,9 @@ def line(user: User, now: datetime, only: str = "") -> Line:
     day = study_day(now, profile.zone, profile.day_start)
     begun = _under_way(user, day)
     done, siblings, steps = begun.done, begun.siblings, begun.steps
-    numbers, new_waiting = _introduced(new_numbers(user, day), _room(profile, done, "new numbers"), siblings)
-    questions, _ = _introduced(new_questions(user, day), _room(profile, done, "new questions"), siblings)
+    for_numbers, for_questions = (_room(profile, done, f"new {kind}") for kind in ("numbers", "questions"))
+    numbers, new_waiting = _introduced(NEW_NUMBERS.through(user, day, for_numbers), for_numbers, siblings)
+    questions, _ = _introduced(NEW_QUESTIONS.through(user, day, for_questions), for_questions, siblings)
     new_today = spread.interleave(
         numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
     rest = _mixed(begun.due, new_today, profile, done)
@@ -357,10 +361,10 @@ def held_back(user: User, now: datetime, kind: str, count: int) -> list[int]:
     begun = _under_way(user, day)
     if kind == "reviews":
         return [card.pk for card in begun.past[:count]]
-    offered = (new_questions if kind == "new questions" else new_numbers)(user, day)
-    through, waiting = _introduced(offered, _room(profile, begun.done, kind), begun.siblings)
+    offered, room = NEW_QUESTIONS if kind == "new questions" else NEW_NUMBERS, _room(profile, begun.done, kind)
+    through, waiting = _introduced(offered.through(user, day, room), room, begun.siblings)
     passed = {card.pk for card in (*through, *waiting)}
-    held = (card for card in starmap(Keyed, offered.values_list(*IDENTITY)) if card.pk not in passed)
+    held = (card for card in starmap(Keyed, offered.whole.all(user=user.pk, day=day)) if card.pk not in passed)
     return [card.pk for card in held if begun.siblings.gives(card)][:count]
 
 
@@ -399,12 +403,15 @@ def today(user: User, now: datetime, only: str = "") -> Day:
     )
 
 
-def next_card(user: User, now: datetime, later: Sequence[int] = (), only: str = "") -> Card | None:
-    """The card to show now, or None when the day, or what it has of number cards, is done.
+def next_card(
+    user: User, now: datetime, later: Sequence[int] = (), only: str = "", left: Line | None = None
+) -> Card | None:
+    """The card to show now, or None when the day, or what it has of number cards, is done; of a line that is known
+    (`left`) the first.
 
     A card whose answer was just undone comes first; those put off (`later`, pks, in the order they were) come last.
     """
-    left = line(user, now, only)
+    left = left or line(user, now, only)
     pks = [card.pk for card in (*left.learning, *left.rest)]
     if (undone := _just_undone(user)) is not None and _open(user, left.begun.study_day).filter(pk=undone).exists():
         pks = [undone, *(pk for pk in pks if pk != undone)]
@@ -413,20 +420,31 @@ def next_card(user: User, now: datetime, later: Sequence[int] = (), only: str = 
     return first and card_for(user, first)
 
 
+def minutes_of(user: User, left: Line) -> int:
+    """What is left should take so many, at the person's own pace where it is known."""
+    in_line = [*left.learning, *left.rest]
+    if not in_line:
+        return 0
+    pace = pace_of(user)
+    numbers = sum(card.note_id is not None for card in in_line)
+    seconds = numbers * (pace.get("number") or NUMBER_SECONDS)
+    if numbers < len(in_line):
+        questions = Card.objects.filter(pk__in=[card.pk for card in in_line if card.note_id is None])
+        for kind, minutes in questions.values_list("question__kind", "question__minutes"):
+            seconds += pace.get(kind) or minutes * 60
+    return max(round(seconds / 60), 1)
+
+
 def _under_way(user: User, day: date) -> UnderWay:
     """The cards begun before, sorted out for the day: learning steps, reviews in their order, and who waits."""
     profile = user.profile
     done, answered = _done(user, day)
     siblings = Siblings(answered)
-    steps = _open(user, day).filter(due_at__isnull=False).exclude(state=State.NEW).order_by("due_at", "pk")
-    steps = list(starmap(InSteps, steps.values_list(*InSteps._fields)))
+    steps = list(starmap(InSteps, IN_STEPS.all(user=user.pk, day=day)))
     of_today = [card for card in steps if study_day(card.due_at, profile.zone, profile.day_start) <= day]
     of_today, waiting = siblings.sort_out(of_today)
 
-    fell_due = _open(user, day).filter(state=State.REVIEW, due_day__lte=day)
-    overdue = ExpressionWrapper(Q(due_day__lt=day), BooleanField())
-    in_order = fell_due.order_by("-asked", *_backlog_order(day, profile), "pk").values_list(*IDENTITY, overdue)
-    due = list(starmap(Keyed, in_order))
+    due = list(starmap(Keyed, FELL_DUE[profile.backlog_order].all(user=user.pk, day=day)))
     overdue, room = sum(card.overdue for card in due), _room(profile, done, "reviews")
     backlog = bool(overdue) or len(due) > room
     if not backlog:  # all of it fell due today
@@ -437,32 +455,41 @@ def _under_way(user: User, day: date) -> UnderWay:
         day, done, siblings, steps, of_today, due[:room], due[room:], [*waiting, *kept], backlog, overdue)
 
 
-def _backlog_order(day: date, profile: Profile) -> list[Any]:
-    """How due cards stand in line when there are more than the day's.
-
-    The more days since the last answer over stability, the lower is predicted recall, whoever's parameters it is by.
-    """
-    match profile.backlog_order:
-        case Profile.BacklogOrder.RECALL:
-            return [(Days(Value(day), "last_day") / F("stability")).desc()]
-        case Profile.BacklogOrder.OVERDUE:
-            given = Greatest(Days("due_day", "last_day"), Value(1.0))
-            return [(Days(Value(day), "due_day") / given).desc()]
-    return ["due_day"]
-
-
-def _open(user: User, day: date) -> QuerySet[Card]:
+def _open(user: User | Given, day: date | Given) -> QuerySet[Card]:
     """All that may come up: neither suspended nor buried beyond the day."""
     return Card.objects.filter(user=user, suspended=False).exclude(buried_until__gt=day)
 
 
-def new_questions(user: User, day: date) -> QuerySet[Card]:
+def _fell_due(user: Given, day: Given, order: Any) -> QuerySet[Card]:
+    """What is due of the cards in review, in line as the identity of each and whether it is overdue."""
+    overdue = ExpressionWrapper(Q(due_day__lt=day), BooleanField())
+    fell_due = _open(user, day).filter(state=State.REVIEW, due_day__lte=day)
+    return fell_due.order_by("-asked", order, "pk").values_list(*IDENTITY, overdue)
+
+
+IN_STEPS = Prepared(
+    lambda user, day: _open(user, day).filter(due_at__isnull=False).exclude(state=State.NEW).order_by(
+        "due_at", "pk").values_list(*InSteps._fields), "user", "day")
+# How due cards stand in line when there are more than the day's. The more days since the last answer over stability,
+# the lower is predicted recall, whoever's parameters it is by.
+FELL_DUE = {
+    Profile.BacklogOrder.RECALL: Prepared(
+        lambda user, day: _fell_due(user, day, (Days(day, "last_day") / F("stability")).desc()), "user", "day"),
+    Profile.BacklogOrder.OVERDUE: Prepared(
+        lambda user, day: _fell_due(
+            user, day, (Days(day, "due_day") / Greatest(Days("due_day", "last_day"), Value(1.0))).desc()),
+        "user", "day"),
+    Profile.BacklogOrder.DAY: Prepared(lambda user, day: _fell_due(user, day, "due_day"), "user", "day"),
+}
+
+
+def new_questions(user: User | Given, day: date | Given) -> QuerySet[Card]:
     """The questions not begun that the bank still offers, those asked for first, else in its order."""
     offered = _open(user, day).filter(state=State.NEW, question__draft=False, question__retired=False)
     return offered.order_by("-asked", "question__topic__position", "question__position", "pk")
 
 
-def new_numbers(user: User, day: date) -> QuerySet[Card]:
+def new_numbers(user: User | Given, day: date | Given) -> QuerySet[Card]:
     """The sides of number cards not begun that are still offered: the person's own before the bank's, the forward ones
     first, else in the bank's order."""
     offered = _open(user, day).filter(state=State.NEW, note__draft=False, note__retired=False)
@@ -471,13 +498,33 @@ def new_numbers(user: User, day: date) -> QuerySet[Card]:
     return asked.order_by(own_first, "direction", "note__topic__position", "note__position", "pk")
 
 
-def _introduced(cards: QuerySet[Card], room: int, siblings: Siblings) -> tuple[list[Keyed], list[Keyed]]:
-    """The new cards that begin today, and those that a sibling keeps back; a bank of new cards is looked through only
-    as far as the limit lets it."""
+class Offered:
+    """The new cards of a kind that are still offered, in their order, in queries written once."""
+
+    def __init__(self, cards: Callable[[Given, Given], QuerySet[Card]]) -> None:
+        given = "user", "day"
+        self.first = Prepared(lambda user, day: cards(user, day).values_list(*IDENTITY)[:FIRST_LOOK], *given)
+        self.whole = Prepared(lambda user, day: cards(user, day).values_list(*IDENTITY), *given)
+        self.asked = Prepared(lambda user, day: cards(user, day).filter(asked=True).values_list(*IDENTITY), *given)
+
+    def through(self, user: User, day: date, room: int) -> Iterator[Keyed]:
+        """Those to look through for so many; without room for any only what was asked for."""
+        given = {"user": user.pk, "day": day}
+        first = (self.first if room else self.asked).all(**given)
+        yield from starmap(Keyed, first)
+        if room and len(first) == FIRST_LOOK:
+            yield from starmap(Keyed, self.whole.all(**given)[FIRST_LOOK:])
+
+
+NEW_QUESTIONS, NEW_NUMBERS = Offered(new_questions), Offered(new_numbers)
+
+
+def _introduced(cards: Iterable[Keyed], room: int, siblings: Siblings) -> tuple[list[Keyed], list[Keyed]]:
+    """The new cards that begin today, and those that a sibling keeps back; they are looked through only as far as the
+    limit lets them."""
     begun: list[Keyed] = []
     waiting: list[Keyed] = []
-    offered = cards if room else cards.filter(asked=True)
-    for card in starmap(Keyed, offered.values_list(*IDENTITY).iterator(CHUNK)):
+    for card in cards:
         if not card.asked and len(begun) >= room:
             break
         (begun if siblings.gives(card) else waiting).append(card)
@@ -510,19 +557,18 @@ def _room(profile: Profile, done: Counter, kind: str) -> int:
 
 
 def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
-    """What the study day has seen, by the log: how many reviews, new questions and new numbers, and how many of each
-    its person brought past the limit ("more reviews"); and of each note that was answered the card that was."""
+    """What the study day has seen, by the log: how many answers, how many of these were reviews, new questions and new
+    numbers, and how many of each its person brought past the limit ("more reviews"); and of each note that was answered
+    the card that was."""
     done: Counter = Counter()
     answered: dict[int, int] = {}
-    # What names a row of the day, to undo it or take it out of the count, came after the day's first.
-    begins = Review.objects.filter(study_day=day).order_by("pk").values("pk")[:1]
-    rows = Review.objects.of(user).filter(Q(study_day=day) | Q(names__isnull=False), pk__gte=Subquery(begins))
-    standing = memory.standing(starmap(Seen, rows.order_by("pk").values_list(*Seen._fields)))
+    standing = memory.standing(starmap(Seen, OF_THE_DAY.all(user=user.pk, day=day)))
     counts_as = memory.answers_of(standing)
     for row in standing:
         brought = row.kind == Review.Kind.SET_DUE and row.asked and row.batch is not None
         if row.study_day != day or not (brought or counts_as.get(row.id) and row.kind in memory.GIVEN):
             continue
+        done["answers"] += not brought
         more = "more " * brought
         if row.was == State.REVIEW:
             done[f"{more}reviews"] += 1
@@ -533,18 +579,38 @@ def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
     return done, answered
 
 
+def _of_the_day(user: Given, day: Given) -> QuerySet[Review]:
+    """The day's rows, and what names one of them, to undo it or take it out of the count: that came after the first."""
+    begins = Review.objects.filter(study_day=day).order_by("pk").values("pk")[:1]
+    rows = Review.objects.of(user).filter(Q(study_day=day) | Q(names__isnull=False), pk__gte=Subquery(begins))
+    return rows.order_by("pk").values_list(*Seen._fields)
+
+
+OF_THE_DAY = Prepared(_of_the_day, "user", "day")
+LATEST = Prepared(
+    lambda user: Review.objects.of(user).order_by("-pk").values_list("card_id", "names__kind")[:1], "user")
+
+
 def _just_undone(user: User) -> int | None:
     """The pk of the card whose answer the person's latest action, an undo, took back."""
-    latest = Review.objects.of(user).select_related("names").order_by("-pk").first()
-    return latest.card_id if latest and latest.names and latest.names.kind == Review.Kind.ANSWER else None
+    card, names = LATEST.first(user=user.pk) or (None, None)
+    return card if names == Review.Kind.ANSWER else None
+
+
+def _paces(user: Given) -> QuerySet[Attempt]:
+    """The latest grades: kind of question, None for a number, and seconds."""
+    own = Card.objects.filter(pk=OuterRef("card"), user=user)  # of a log's end: see ReviewQuerySet.of
+    latest = Attempt.objects.filter(Exists(own), kind=Attempt.Kind.GRADE).order_by("-pk")
+    return latest.values_list("card__question__kind", "seconds")[:PACE_ATTEMPTS]
+
+
+PACES = Prepared(_paces, "user")
 
 
 def pace_of(user: User) -> dict[str, int]:
     """The median seconds that this person takes, from first look to grade, by kind of card answered often enough."""
-    own = Card.objects.filter(pk=OuterRef("card"), user=user)  # of a log's end: see ReviewQuerySet.of
-    latest = Attempt.objects.filter(Exists(own), kind=Attempt.Kind.GRADE).order_by("-pk")
     taken: dict[str, list[int]] = {}
-    for kind, seconds in latest.values_list("card__question__kind", "seconds")[:PACE_ATTEMPTS]:
+    for kind, seconds in PACES.all(user=user.pk):
         taken.setdefault(kind or "number", []).append(seconds)
     return {kind: round(median(seconds)) for kind, seconds in taken.items() if len(seconds) >= PACE_FROM}
 

@@ -1,10 +1,12 @@
 """An instant to a person's study day, and back: the local date, counted from the hour at which their day starts."""
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 MINUTE = timedelta(minutes=1)
 
 
+@lru_cache(4096)
 def start_of(day: date, zone: str, day_start: time) -> datetime:
     """The first instant, in UTC, at which clocks in `zone` show `day_start` of `day` or later.
 

@@ -179,9 +179,16 @@ def number_page(request: HttpRequest, slug: str) -> HttpResponse:
     return turn(request, access.number_card_for(request.user, slug), Sitting(only="this"))
 
 
-def turn(request: HttpRequest, card: Card | None, sitting: Sitting) -> HttpResponse:
-    """Show this card: at once for htmx, and after a plain form by a redirect, so that a reload sends nothing again."""
+def turn(
+    request: HttpRequest, card: Card | None, sitting: Sitting, left: queue.Line | None = None
+) -> HttpResponse:
+    """Show this card: at once for htmx, and after a plain form by a redirect, so that a reload sends nothing again.
+
+    `left` is what is left of the day, where that is known.
+    """
     desk = desk_for(request, card, sitting)
+    if left is not None:
+        desk.line = left
     if request.method == "POST" and not wants_fragment(request):
         return redirect(desk.here)
     return show(request, desk)
@@ -191,14 +198,15 @@ def next_turn(request: HttpRequest, sitting: Sitting, last: Card | None = None) 
     """Show the next card of the day, or the end of the sitting; on a question's own page that question again."""
     if last and sitting.only == "this":
         return turn(request, access.card_for(request.user, last.pk), sitting)
-    now = timezone.now()
+    now, left = timezone.now(), None
     if sitting.drill:
         card = Round(request.user, sitting.drill, now).next_card(sitting.later)
     else:
-        card = queue.next_card(request.user, now, sitting.later, sitting.only)
+        left = queue.line(request.user, now, sitting.only)
+        card = queue.next_card(request.user, now, sitting.later, left=left)
     if card is not None and card.pk in sitting.later:
         messages.info(request, "Only what you put off is left.")
-    return turn(request, card, sitting)
+    return turn(request, card, sitting, left)
 
 
 def desk_for(request: HttpRequest, card: Card | None, sitting: Sitting) -> Desk:
