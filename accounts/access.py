@@ -1,6 +1,7 @@
 """Who may do what with an account."""
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.module_loading import import_string
 
 from accounts import services
 
@@ -8,9 +9,17 @@ INVITE_KEY = "invite"  # in the session: the token of the invitation this visito
 
 
 def invited_email(request: HttpRequest) -> str | None:
-    """The address this visitor was invited at, in lower case; None without an invitation that still holds."""
-    token = request.session.get(INVITE_KEY)
-    return services.read_invite(token) if token else None
+    """The address this visitor was invited at, in lower case, "" when the invitation is for whoever holds it; None
+    without an invitation that still holds."""
+    if not (token := request.session.get(INVITE_KEY)):
+        return None
+    found = (import_string(read)(token) for read in settings.DRILL_INVITATIONS)
+    return next((email for email in found if email is not None), None)
+
+
+def was_written_to(request: HttpRequest, email: str) -> bool:
+    """Whether this visitor came by an invitation that whoever runs the site made for this address."""
+    return email.lower() == services.read_invite(request.session.get(INVITE_KEY, ""))
 
 
 def may_sign_up(request: HttpRequest) -> bool:

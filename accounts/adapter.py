@@ -20,7 +20,7 @@ class Adapter(DefaultAccountAdapter):
 
     def is_email_verified(self, request: HttpRequest, email: str) -> bool:
         """An invited address was reached by its invitation, so it needs no second letter."""
-        return email.lower() == access.invited_email(request) or super().is_email_verified(request, email)
+        return access.was_written_to(request, email) or super().is_email_verified(request, email)
 
     def add_message(self, *args: object, **kwargs: object) -> None:
         """Say nothing: the page that follows shows what was done."""

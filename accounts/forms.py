@@ -51,9 +51,10 @@ class FractionField(forms.FloatField):
 
 class SignupForm(AllauthSignupForm):
     def clean_email(self) -> str:
-        """The address; on a site by invitation it is the one that was invited."""
+        """The address; on a site by invitation it is the one that was invited, where the invitation names one."""
         email = super().clean_email()
-        if settings.DRILL_SIGNUP == "invite" and email != (invited := access.invited_email(context.request)):
+        invited = access.invited_email(context.request) if settings.DRILL_SIGNUP == "invite" else ""
+        if invited and email != invited:
             raise forms.ValidationError(f"The invitation is for {invited} and makes an account for that address alone.")
         return email
 

@@ -138,6 +138,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Who may make an account, and whether the labs are open to everyone who reaches the site.
 DRILL_SIGNUP = choice("DRILL_SIGNUP", "closed", ("open", "invite", "closed"))
+# What reads the token of an invitation that a visitor came by: which address may make an account, "" for any; None
+# where the token is none of its own or no longer holds.
+DRILL_INVITATIONS = ["accounts.services.read_invite", "mocks.teams.invited_email"]
 DRILL_PUBLIC_LABS = flag("DRILL_PUBLIC_LABS", True)
 DRILL_BACKUPS = flag("DRILL_BACKUPS", True)
 DRILL_OWNER = "owner@localhost"

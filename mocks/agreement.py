@@ -1,6 +1,7 @@
 """How far interviewers agree who scored the same points alone: how many alike, the mean difference, weighted kappa."""
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from mocks.room import Room
@@ -36,11 +37,19 @@ def of(pairs: Sequence[tuple[int, int]]) -> Agreement:
     if not n:
         return Agreement(0, 0, 0.0, None)
     seen = sum((one - other) ** 2 for one, other in pairs) / n
-    chance = sum((one - other) ** 2 for one, _ in pairs for _, other in pairs) / n**2
+    ones, others = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    chance = sum((one - other) ** 2 * ones[one] * others[other] for one in ones for other in others) / n**2
     return Agreement(
         points=n, alike=sum(one == other for one, other in pairs),
         mean_difference=sum(abs(one - other) for one, other in pairs) / n,
         kappa=1 - seen / chance if chance else None)
+
+
+def among(pairs: Sequence[tuple[int, int]]) -> Agreement:
+    """The same over the scores of several pairs of people, where it is chance who of two is named first: each pair
+    counts both ways round."""
+    both = of([*pairs, *((other, one) for one, other in pairs)])
+    return replace(both, points=len(pairs), alike=both.alike // 2)
 
 
 def pairs_in(room: Room, raters: Iterable[str]) -> list[tuple[int, int]]:

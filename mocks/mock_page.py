@@ -1,5 +1,4 @@
 """The Mock page: the interviews of one person, and their teams."""
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -9,7 +8,7 @@ from django.db.models import Count, F
 from accounts.models import User
 from flashcards.quiz_page import in_words
 from mocks.models import Interview, Membership, Seat
-from mocks.room import Phase, Role
+from mocks.room import RUNNING, Phase, Role
 
 MOST_LISTED = 50
 HEAVY = ("spec", "plan", "asked", "state")  # columns that no list reads
@@ -18,20 +17,21 @@ FAR = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a person does in an interview."""
+    """What a person does in an interview; without a role they only know of it."""
 
     interview: Interview
     user: User
-    role: Role
+    role: Role | None
     released: bool = False  # whether its candidate may read something of the report
+    owns: bool = False  # the team, and is not the one who is interviewed
 
     @property
     def is_running(self) -> bool:
-        return self.interview.phase not in (Phase.LOBBY, Phase.OVER, Phase.CALLED_OFF)
+        return self.interview.phase in RUNNING
 
     @property
     def is_over(self) -> bool:
-        return self.interview.phase in (Phase.OVER, Phase.CALLED_OFF)
+        return self.interview.phase == Phase.OVER
 
     @property
     def is_called_off(self) -> bool:
@@ -47,8 +47,25 @@ class Part:
 
     @property
     def reads_report(self) -> bool:
-        reads = self.leads or self.is_alone or (self.role == Role.CANDIDATE and self.released)
-        return self.is_over and not self.is_called_off and reads
+        reads = self.leads or self.owns or self.is_alone or (self.role == Role.CANDIDATE and self.released)
+        return self.is_over and reads
+
+    @property
+    def plans(self) -> bool:
+        """Whether the plan is this person's to see and to change."""
+        return self.interview.phase == Phase.LOBBY and (self.leads or self.owns or self.is_alone)
+
+    def is_ahead(self, now: datetime) -> bool:
+        """Whether it runs or is to come; one that was called off is shown among those until its time."""
+        at = self.interview.scheduled_at
+        return not self.is_over and (not self.is_called_off or bool(at and at > now))
+
+    @property
+    def order(self) -> tuple[bool, datetime]:
+        """The running ones first, then by their time, those without one last."""
+        if self.is_running:
+            return False, self.interview.started_at
+        return True, self.interview.scheduled_at or FAR
 
     @property
     def words(self) -> str:
@@ -57,10 +74,11 @@ class Part:
             return "alone"
         asking = [seat.user for seat in self.interview.seats.all() if seat.role == Role.INTERVIEWER]
         others = [user.name for user in asking if user.pk != self.user.pk]
-        asked = "you" if self.role == Role.CANDIDATE else self.interview.candidate.name
+        asked = "you" if self.interview.candidate_id == self.user.pk else self.interview.candidate.name
         names = ["you", *others] if self.leads else others
-        return f"{in_words(names)} {'interview' if len(names) > 1 or self.leads else 'interviews'} {asked}" if names \
-            else f"an interview of {asked}"
+        if not names:
+            return f"nobody interviews {asked} yet"
+        return f"{in_words(names)} {'interview' if self.leads or len(names) > 1 else 'interviews'} {asked}"
 
 
 class MockPage:
@@ -92,23 +110,21 @@ class MockPage:
                 seat.interview.team_id in held and held[seat.interview.team_id].takes(seat.role))
         ]
 
-    @property
+    @cached_property
     def running(self) -> list[Part]:
-        return self._parts(lambda one: one.is_running, lambda one: one.interview.started_at)
+        return sorted((one for one in self.parts if one.is_running), key=lambda one: one.order)
 
-    @property
+    @cached_property
     def planned(self) -> list[Part]:
         """Those to come, the next first; without a time last."""
-        return self._parts(
-            lambda one: not one.is_running and not one.is_over, lambda one: one.interview.scheduled_at or FAR)
+        ahead = (one for one in self.parts if one.is_ahead(self.now) and not one.is_running)
+        return sorted(ahead, key=lambda one: one.order)
 
     @cached_property
     def past(self) -> list[Part]:
-        """Those that ended or were called off, the latest first."""
-        return self._parts(lambda one: one.is_over, lambda one: one.interview.ended_at)[::-1]
-
-    def _parts(self, which: Callable[[Part], bool], order: Callable[[Part], datetime]) -> list[Part]:
-        return sorted(filter(which, self.parts), key=order)
+        """Those that ended, the latest first."""
+        past = (one for one in self.parts if not one.is_ahead(self.now))
+        return sorted(past, key=lambda one: one.interview.ended_at, reverse=True)
 
     @property
     def past_shown(self) -> list[Part]:
@@ -119,7 +135,6 @@ class MockPage:
         """What matters now, as the page's title."""
         if self.running:
             return "An interview is running."
-        if self.planned:
-            count = len(self.planned)
+        if count := sum(not one.is_called_off for one in self.planned):
             return "One interview is planned." if count == 1 else f"{count} interviews are planned."
-        return "No interview is planned." if self.past or self.memberships else "Practise the interview itself."
+        return "No interview is planned." if self.parts or self.memberships else "Practise the interview itself."

@@ -27,6 +27,7 @@ SEEN_EVERY = timedelta(seconds=10)
 HERE_FOR = timedelta(seconds=25)
 GRACE = timedelta(hours=1)  # that staff answers stay closed past an interview's own time, unless it ends before
 MOST_ITEMS = 12
+AT_ONCE = timedelta(seconds=5)  # in which the same form sent again is a second click
 
 
 class Missed(Refusal):
@@ -37,7 +38,11 @@ class Missed(Refusal):
 
 @transaction.atomic
 def make_team(user: User, name: str, now: datetime) -> Team:
-    """A new team of which this person is the owner."""
+    """A new team of which this person is the owner; a second click gets the first one's."""
+    User.objects.select_for_update().get(pk=user.pk)
+    mine = Team.objects.filter(memberships__user=user, memberships__role=Membership.Role.OWNER)
+    if first := mine.filter(name=name, made_at__gt=now - AT_ONCE).first():
+        return first
     team = Team.objects.create(name=name, made_at=now)
     Membership.objects.create(team=team, user=user, role=Membership.Role.OWNER, joined_at=now)
     return team

@@ -21,7 +21,8 @@ OPEN_TO_STRANGERS = {
     "account_reset_password_from_key_done", "calculators:labs_page", "calculators:lab_page", "calculators:lab_json",
     "calculators:paste", "calculators:scheduler_record", "calculators:without_slash",
 }  # fmt: skip
-BY_SECRET = {"flashcards:calendar", "flashcards:stop_mail"}  # open to whoever holds the secret in the address
+# Open to whoever holds the secret in the address.
+BY_SECRET = {"flashcards:calendar", "flashcards:stop_mail", "mocks:join"}
 SAMPLE = {"pk": "1", "slug": "scheduler", "token": "none", "key": "none", "uidb36": "1", "app_label": "questions"}
 SAMPLE |= {"object_id": "1", "number": "1", "content_type_id": "1", "url": "none", "what": "none"}
 SAMPLE |= {"code": "none", "member": "1"}

@@ -1,7 +1,7 @@
 """Agreement between interviewers, worked by hand."""
 import pytest
 
-from mocks.agreement import of, pairs_in
+from mocks.agreement import among, of, pairs_in
 from mocks.room import Item, Mark, Room
 
 
@@ -26,6 +26,15 @@ def test_scores_turned_round_are_worse_than_chance():
 def test_the_same_score_for_everything_says_nothing_about_chance():
     found = of([(2, 2)] * 12)
     assert (found.alike, found.kappa, found.says_something) == (12, None, True)
+
+
+def test_among_several_it_does_not_matter_who_is_named_first():
+    # Both ways round (3, 2), (2, 3), (1, 1), (1, 1): seen (1 + 1) / 4 = 1/2. Each side has 3, 2, 1, 1; the squares of
+    # all 16 differences are 0+1+4+4, 1+0+1+1, 4+1+0+0, 4+1+0+0 = 22. Kappa = 1 - 0.5 * 16 / 22.
+    found = among([(3, 2), (1, 1)])
+    assert found == among([(2, 3), (1, 1)])
+    assert (found.points, found.alike, found.mean_difference) == (2, 1, 0.5)
+    assert found.kappa == pytest.approx(1 - 8 / 22)
 
 
 def test_nothing_scored_by_two_is_no_agreement():

@@ -1,5 +1,6 @@
 """The Mock page: the interviews of one person, and their teams."""
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -83,3 +84,12 @@ def test_a_team_without_a_fit_name_is_not_begun(as_ada: Client, typed: str, faul
     assert response.status_code == 200 and fault in page
     assert typed.strip() in page
     assert not Team.objects.exists()
+
+
+def test_called_off_it_is_said_until_its_time_and_past_after(interview: Interview, ada: User, ben: User, act: Act):
+    act(ben, "call_off", -3600)
+    before, after = (MockPage(ada, NOON + timedelta(minutes=minutes)) for minutes in (-5, 5))
+    assert [one.is_called_off for one in before.planned] == [True] and before.past == []
+    assert before.lead == "No interview is planned."
+    assert after.planned == [] and [one.reads_report for one in after.past] == [False]
+    assert "Called off: Ben interviews you" in as_person(ada).get("/mock/").content.decode()
