@@ -129,6 +129,18 @@ def propose(
     return fresh
 
 
+def refit(
+    known: Sequence[Known], spec: Spec, *, now: Sequence[Pick], passed: Sequence[str] = (), seed: int = 0,
+) -> list[Pick]:
+    """The plan for other minutes: what is in stays while it fits, the last go first, and what is free is filled."""
+    kept = list(now)
+    while left(kept, spec) < 0 and (loose := [pick for pick in kept if not pick.pinned]):
+        kept.remove(loose[-1])
+    stays = {pick.slug: pick for pick in kept}
+    filled = propose(known, spec, now=[replace(pick, pinned=True) for pick in kept], passed=passed, seed=seed)
+    return [stays.get(pick.slug, pick) for pick in filled]
+
+
 def coverable(topics: Sequence[str], pool: Sequence[Known], spec: Spec, room: int, places: int) -> list[str]:
     """Those of the topics that together fit, as many as can be; in the order given."""
     fit: set[str] = set()

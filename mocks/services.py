@@ -28,6 +28,7 @@ HERE_FOR = timedelta(seconds=25)
 GRACE = timedelta(hours=1)  # that staff answers stay closed past an interview's own time, unless it ends before
 MOST_ITEMS = 12
 AT_ONCE = timedelta(seconds=5)  # in which the same form sent again is a second click
+MAILED = "mailed"  # in an interview's spec: for which time its invitation went out
 
 
 class Missed(Refusal):
@@ -97,8 +98,26 @@ def replan(
 def plan_seal(row: Interview) -> str:
     """What names a plan as it stands: another one once anything of it is changed."""
     seats = sorted(row.seats.values_list("user_id", "role"))
-    at = row.scheduled_at.isoformat() if row.scheduled_at else ""
-    return sha256(f"{row.minutes} {at} {row.plan} {row.spec} {seats}".encode()).hexdigest()[:12]
+    spec = {name: value for name, value in row.spec.items() if name != MAILED}
+    return sha256(f"{row.minutes} {row.scheduled_at} {row.plan} {spec} {seats}".encode()).hexdigest()[:12]
+
+
+@transaction.atomic
+def note_mailed(row: Interview) -> bool:
+    """Note that the invitation goes out for the appointed time; False when it went before."""
+    locked = Interview.objects.select_for_update().get(pk=row.pk)
+    if locked.spec.get(MAILED) == str(locked.scheduled_at):
+        return False
+    locked.spec[MAILED] = str(locked.scheduled_at)
+    locked.save(update_fields=["spec"])
+    return True
+
+
+@transaction.atomic
+def forget_mailed(row: Interview) -> None:
+    locked = Interview.objects.select_for_update().get(pk=row.pk)
+    locked.spec.pop(MAILED, None)
+    locked.save(update_fields=["spec"])
 
 
 def appoint(row: Interview) -> None:

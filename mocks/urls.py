@@ -1,7 +1,7 @@
 """Teams, plans, rooms and reports. A literal path stands before those that begin with an interview's code."""
 from django.urls import path
 
-from mocks import team_views
+from mocks import plan_views, team_views
 
 app_name = "mocks"
 urlpatterns = [
@@ -18,4 +18,10 @@ urlpatterns = [
     path("teams/<int:pk>/delete/", team_views.delete_team, name="delete_team"),
     path("invitations/<int:pk>/withdraw/", team_views.withdraw, name="withdraw"),
     path("join/<str:token>/", team_views.join, name="join"),
+    path("teams/<int:pk>/plan/", plan_views.new_plan, name="new_plan"),
+    path("templates/<int:pk>/rename/", plan_views.rename_template, name="rename_template"),
+    path("templates/<int:pk>/delete/", plan_views.delete_template, name="delete_template"),
+    path("<slug:code>/plan/", plan_views.plan_page, name="plan"),
+    path("<slug:code>/call-off/", plan_views.call_off, name="call_off"),
+    path("<slug:code>/invitation/", plan_views.mail_invitation, name="mail_invitation"),
 ]

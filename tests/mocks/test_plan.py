@@ -16,6 +16,7 @@ from mocks.plan import (
     move,
     pin,
     propose,
+    refit,
     set_aside,
     swap,
     taken,
@@ -67,6 +68,15 @@ def test_where_not_all_topics_fit_the_shortest_do():
     spec = Spec(15, topics=("sizing", "engine", "kernels"))
     plan = propose(known, spec)
     assert (slugs(plan), uncovered(plan, known, spec)) == (["b", "c"], ["sizing"])
+
+
+def test_for_other_minutes_what_is_in_stays_while_it_fits():
+    known = [one(name) for name in "abcdef"]
+    now = [Pick("f", 10), Pick("b", 10, pinned=True), Pick("a", 10)]
+    assert refit(known, Spec(25), now=now) == [Pick("f", 10), Pick("b", 10, pinned=True)]
+    assert refit(known, Spec(15), now=now) == [Pick("b", 10, pinned=True)]
+    longer = refit(known, Spec(45), now=now)
+    assert (set(now) < set(longer), len(longer)) == (True, 4)
 
 
 def test_kinds_and_levels_are_kept_to():
