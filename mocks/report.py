@@ -4,7 +4,7 @@ Scores are 0 to 3 a point, shares 0 to 1, spans milliseconds. The page, the Mark
 `of` gives, so that none of them can hold more.
 """
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import mean
 from typing import Any
 
@@ -146,6 +146,12 @@ class QuestionRow:
     @property
     def differing_points(self) -> int:
         return sum(point.differs for point in self.points)
+
+    @property
+    def share(self) -> float | None:
+        """Of the points that have a score; None without one."""
+        scores = [point.score for point in self.points if point.score is not None]
+        return sum(scores) / (MOST_SCORE * len(scores)) if scores else None
 
     @property
     def is_over_time(self) -> bool:
@@ -369,13 +375,14 @@ def calls_of(room: Room, shown: Sequence[Rater], reader: Reader) -> tuple[CallRo
 
 
 def standing_call(room: Room, reader: Reader, scorers: Sequence[str]) -> CallRow | None:
-    """The call that stands: as agreed, else the only one that is in; its reason is a comment."""
+    """The call that stands: as agreed, else the one that all made who are in; a reason is a comment, and one's own."""
     if reader.is_blind(room) or not reader.may_read("scores", room):
         return None
     call = room.agreed_call
     if not call.verdict:
         made = [room.calls[who] for who in scorers if who in room.calls]
-        call = made[0] if len(made) == 1 else Call()
+        alike = len({(one.verdict, one.level) for one in made}) == 1
+        call = (made[0] if len(made) == 1 else replace(made[0], reason="")) if alike else Call()
     if not call.verdict:
         return None
     return CallRow("", False, call.verdict, call.level, call.reason if reader.may_read("comments", room) else "")

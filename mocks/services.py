@@ -281,19 +281,22 @@ def rebuild(row: Interview) -> bool:
 
 
 @transaction.atomic
-def take_missed(user: User, row: Interview, slugs: Sequence[str], now: datetime, key: UUID | None = None) -> Event:
-    """Put these of the interview's questions into its candidate's drill, due today. Raises Refusal."""
-    state = row.folded()
+def take_missed(user: User, row: Interview, slugs: Sequence[str], now: datetime, key: UUID | None = None) -> list[str]:
+    """Put these of the interview's questions into its candidate's drill, due today, each once; those that were put in
+    now. Raises Refusal."""
+    state = Interview.objects.select_for_update().get(pk=row.pk).folded()
     if not slugs or set(slugs) - {item.slug for item in state.items}:
         raise Refusal("There is no such question in this interview.")
-    event = record(user, row, "drill", {"slugs": list(slugs)}, now, key=key)
+    if not (taken := [slug for slug in slugs if slug not in state.drilled]):
+        return []
+    record(user, row, "drill", {"slugs": taken}, now, key=key)
     ensure_cards(user)
-    for card in Card.objects.filter(user=user, question__slug__in=slugs).select_related("user__profile"):
+    for card in Card.objects.filter(user=user, question__slug__in=taken).select_related("user__profile"):
         if card.suspended:
             set_suspended(card, False, ordinal=card.next_ordinal, now=now)
             card.refresh_from_db()
         add_to_drill(card, ordinal=card.next_ordinal, now=now)
-    return event
+    return taken
 
 
 def missed_slugs(state: room.Room, who: Iterable[str]) -> list[str]:

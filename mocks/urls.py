@@ -1,7 +1,7 @@
 """Teams, plans, rooms and reports. A literal path stands before those that begin with an interview's code."""
 from django.urls import path
 
-from mocks import plan_views, team_views
+from mocks import plan_views, report_views, team_views
 
 app_name = "mocks"
 urlpatterns = [
@@ -24,4 +24,12 @@ urlpatterns = [
     path("<slug:code>/plan/", plan_views.plan_page, name="plan"),
     path("<slug:code>/call-off/", plan_views.call_off, name="call_off"),
     path("<slug:code>/invitation/", plan_views.mail_invitation, name="mail_invitation"),
+    path("<slug:code>/report/", report_views.report_page, name="report"),
+    path("<slug:code>/report.md", report_views.report_markdown, name="report_markdown"),
+    path("<slug:code>/report.json", report_views.report_json, name="report_json"),
+    path("<slug:code>/report/release/", report_views.release, name="release"),
+    path("<slug:code>/report/take-missed/", report_views.take_missed, name="take_missed"),
+    path("<slug:code>/scores/", report_views.scores, name="scores"),
+    path("<slug:code>/scores/agree/", report_views.agree, name="agree"),
+    path("<slug:code>/scores/agree-call/", report_views.agree_call, name="agree_call"),
 ]

@@ -83,6 +83,12 @@ def test_what_was_agreed_stands_over_the_mean():
     assert (told.questions[0].score, told.agreed_call.verdict, told.agreed_call.level) == (5, "yes", "senior")
 
 
+def test_a_call_that_all_made_stands_without_a_reason_of_one():
+    alike = replace(ROOM, calls={"1": Call("no", "staff", "REASON of ben"), "2": Call("no", "staff", "REASON of chen")})
+    found = report_for(BEN, alike).agreed_call
+    assert (found.verdict, found.level, found.reason) == ("no", "staff", "")
+
+
 def test_calls_that_differ_agree_on_nothing():
     assert report_for(BEN).agreed_call is None
     assert report_for(BEN, replace(ROOM, submitted={"1": 40})).agreed_call.verdict == "yes"

@@ -118,9 +118,11 @@ def test_what_was_missed_goes_into_the_drill_due_today(interview: Interview, ada
     ):
         act(user, kind, **detail)
     interview.refresh_from_db()
-    services.take_missed(ada, interview, ["blocks"], NOON)
+    assert services.take_missed(ada, interview, ["blocks"], NOON) == ["blocks"]
     card = ada.cards.get(question__slug="blocks")
     assert card.due_day == NOON.date()
+    assert services.take_missed(ada, interview, ["blocks"], NOON) == []
+    assert (card.reviews.count(), Event.objects.filter(kind="drill").count()) == (1, 1)
     with pytest.raises(Refusal):
         services.take_missed(ada, interview, ["other"], NOON)
 
