@@ -42,6 +42,7 @@ from flashcards.written import (
     SEED_STEP,
     WORK,
     key_of_card,
+    key_of_item,
 )
 from questions.export import key_of
 from questions.models import Note, Question
@@ -78,10 +79,7 @@ def put(user: User, part: Mapping[str, Any], now: datetime, taken: Taken) -> Non
 
 def cards_for(user: User, keys: list[Any], taken: Taken) -> list[Card | None]:
     """The person's card for each of the file's, made where there is none; None for what this bank does not ask."""
-    questions = {question.slug: question for question in Question.objects.all()}
-    numbers = {note.slug: note for note in Note.objects.filter(owner=None)}
-    own = {key_of(note): note for note in Note.objects.filter(owner=user)}
-    asked: dict[str, dict[str, models.Model]] = {"question": questions, "number": numbers, "own": own}
+    asked = asked_here(user)
     here = {key_of_card(card): card for card in Card.objects.filter(user=user).select_related("question", "note")}
     found: list[Card | None] = []
     making = []
@@ -99,6 +97,15 @@ def cards_for(user: User, keys: list[Any], taken: Taken) -> list[Card | None]:
     if unknown := found.count(None):
         taken.left_out.append(f"{cards_words(unknown)} whose question or number this bank does not have.")
     return found
+
+
+def asked_here(user: User) -> dict[str, dict[str, Question | Note]]:
+    """What the person can be asked here: {"question", "number" or "own": {what it is called everywhere: it}}."""
+    return {
+        "question": {question.slug: question for question in Question.objects.all()},
+        "number": {note.slug: note for note in Note.objects.filter(owner=None)},
+        "own": {key_of(note): note for note in Note.objects.filter(owner=user)},
+    }
 
 
 def checked_key(key: Any) -> tuple[str, str, str]:
@@ -269,21 +276,23 @@ def put_drafts(rows: list[Any], cards: list[Card | None], taken: Taken) -> None:
 
 
 def put_memos(user: User, rows: list[Any], taken: Taken) -> None:
-    """What was noted down about questions; of two notes the later stays."""
-    questions = {question.slug: question for question in Question.objects.all()}
-    here = {memo.question_id: memo for memo in Memo.objects.filter(user=user)}
+    """What was noted down about questions and number cards; of two notes the later stays."""
+    asked = asked_here(user) if rows else {}
+    here = {key_of_item(memo): memo for memo in Memo.objects.filter(user=user).select_related("question", "note")}
     for row in rows:
         fields = fields_of(Memo, ("text", "changed_at"), row)
-        question = questions.get(str(row.get("question")))
-        if question is None:
+        key = next(((kind, str(row[kind])) for kind in asked if kind in row), ("", ""))
+        item = asked[key[0]].get(key[1]) if key[0] else None
+        if item is None:
             continue
-        memo = here.get(question.pk)
+        memo = here.get(key)
         if not fields.keys() >= {"text", "changed_at"}:
             raise BadExport("A note does not say what it says, or when.")
         if memo and memo.changed_at >= fields["changed_at"]:
             taken.count("notes", known=1)
             continue
-        Memo.objects.update_or_create(user=user, question=question, defaults=fields)
+        about = {"question" if key[0] == "question" else "note": item}
+        here[key], _ = Memo.objects.update_or_create(user=user, **about, defaults=fields)
         taken.count("notes", new=1)
 
 

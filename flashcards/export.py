@@ -33,6 +33,7 @@ from flashcards.written import (
     SEED_STEP,
     WORK,
     key_of_card,
+    key_of_item,
 )
 from questions.models import Question
 
@@ -50,7 +51,7 @@ def of(user: User) -> dict[str, Any]:
     place = {pk: at for at, pk in enumerate(keys)}
     attempts = Attempt.objects.filter(card__user=user).order_by("pk")
     reviews = Review.objects.filter(card__user=user).select_related("names", "attempt").order_by("pk")
-    memos = Memo.objects.filter(user=user).select_related("question").order_by("pk")
+    memos = Memo.objects.filter(user=user).select_related("question", "note").order_by("pk")
     return {
         "cards": list(keys.values()),
         "attempts": [
@@ -66,7 +67,7 @@ def of(user: User) -> dict[str, Any]:
             {"card": place[one.card_id], **row_of(one, DRAFT)}
             for one in Draft.objects.filter(card__user=user).order_by("pk")
         ],
-        "memos": [{"question": memo.question.slug, **row_of(memo, ("text", "changed_at"))} for memo in memos],
+        "memos": [{**dict([key_of_item(memo)]), **row_of(memo, ("text", "changed_at"))} for memo in memos],
         "predictions": [row_of(one, PREDICTION) for one in Prediction.objects.filter(user=user).order_by("pk")],
         "quizzes": list(quizzes_of(user)),
         "works": [row_of(one, WORK) for one in Work.objects.filter(

@@ -313,18 +313,31 @@ class Prediction(AppendOnly):
 
 
 class Memo(models.Model):
-    """What a person noted down for themselves about a question; nobody else sees it."""
+    """What a person noted down for themselves about a question or a number card; nobody else sees it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memos")
-    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="memos")
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, null=True, related_name="memos")
+    note = models.ForeignKey(Note, on_delete=models.CASCADE, null=True, related_name="memos")
     text = models.TextField(max_length=20_000)
     changed_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["user", "question"], name="one_memo_for_each_question")]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "question"], name="one_memo_for_each_question"),
+            models.UniqueConstraint(fields=["user", "note"], name="one_memo_for_each_note"),
+            models.CheckConstraint(
+                condition=Q(question__isnull=False, note__isnull=True) | Q(question__isnull=True, note__isnull=False),
+                name="a_memo_is_about_one_thing",
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"note of {self.user} on {self.question}"
+        return f"note of {self.user} on {self.item}"
+
+    @property
+    def item(self) -> Question | Note:
+        """What it is about."""
+        return self.note if self.note_id else self.question
 
 
 class Draft(models.Model):

@@ -1,10 +1,12 @@
 """A question on its own page: what a review shows of it, and how it stands with its person."""
 from functools import cached_property
 
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from flashcards.models import Review
 from flashcards.question_desk import QuestionDesk
+from flashcards.services import memo_on
 from questions import related
 from questions.models import Note, Question
 from questions.services import inline
@@ -36,8 +38,11 @@ class QuestionPage(QuestionDesk):
     @cached_property
     def memo(self) -> str:
         """What the person noted down about it."""
-        memo = self.user.memos.filter(question=self.question).first()
-        return memo.text if memo else ""
+        return memo_on(self.user, self.question)
+
+    @property
+    def memo_url(self) -> str:
+        return reverse("flashcards:note", args=[self.question.slug])
 
     @property
     def next_questions(self) -> list[Question]:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from drillapp.htmx import render_page, wants_fragment
 from flashcards import access, services
 from flashcards.desk import Sitting
+from flashcards.models import Card
 from flashcards.print_page import PrintPage
 from flashcards.question_list import QuestionList
 from flashcards.views import MOVED_ON_HERE, is_current, is_key, next_turn, ticked, turn
@@ -47,15 +48,26 @@ def question_page(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def note(request: HttpRequest, slug: str) -> HttpResponse:
     """Keep what the person notes down about the question."""
-    card = access.question_card_for(request.user, slug)
+    return keep_note(request, access.question_card_for(request.user, slug), "flashcards:question")
+
+
+@require_POST
+@login_required
+def number_note(request: HttpRequest, slug: str) -> HttpResponse:
+    """Keep what the person notes down about the number card."""
+    return keep_note(request, access.number_card_for(request.user, slug), "flashcards:number")
+
+
+def keep_note(request: HttpRequest, card: Card, page: str) -> HttpResponse:
+    """Keep what was sent about what the card asks, and say so: to htmx alone, else on the item's page of this name."""
     text = request.POST.get("text", "").replace("\0", "").replace("\r\n", "\n")
     fits = len(text) <= MOST_NOTED
-    services.save_memo(request.user, card.question, text[:MOST_NOTED], timezone.now())
+    services.save_memo(request.user, card.item, text[:MOST_NOTED], timezone.now())
     kept = "Kept; only you see it." if fits else f"Kept up to its first {MOST_NOTED:,} characters, which is the most."
     if wants_fragment(request):
         return HttpResponse(kept)
     messages.success(request, kept)
-    return redirect("flashcards:question", slug)
+    return redirect(page, card.item.slug)
 
 
 @require_POST

@@ -289,12 +289,19 @@ def reschedule(user: User, now: datetime) -> int:
     return move_due(user, days, now=now)
 
 
-def save_memo(user: User, question: Question, text: str, now: datetime) -> None:
-    """Keep what the person notes down about a question; an empty note is none."""
+def save_memo(user: User, item: Question | Note, text: str, now: datetime) -> None:
+    """Keep what the person notes down about a question or a number card; an empty note is none."""
+    about = {"note" if isinstance(item, Note) else "question": item}
     if text.strip():
-        Memo.objects.update_or_create(user=user, question=question, defaults={"text": text, "changed_at": now})
+        Memo.objects.update_or_create(user=user, **about, defaults={"text": text, "changed_at": now})
     else:
-        Memo.objects.filter(user=user, question=question).delete()
+        Memo.objects.filter(user=user, **about).delete()
+
+
+def memo_on(user: User, item: Question | Note) -> str:
+    """What the person noted down about it; empty without a note."""
+    memo = item.memos.filter(user=user).first()
+    return memo.text if memo else ""
 
 
 def last_action(user: User) -> Review | None:

@@ -51,6 +51,7 @@ urlpatterns = [
     path("settings/import/apply/", transfer_views.apply_import, name="apply_import"),
     path("settings/import/drop/", transfer_views.drop_import, name="drop_import"),
     path("numbers/<slug:slug>/", views.number_page, name="number"),
+    path("numbers/<slug:slug>/note/", question_views.number_note, name="number_note"),
     path("settings/", setting_views.settings_page, name="settings"),
     path("settings/effect/", setting_views.effect, name="effect"),
     path("settings/defaults/", setting_views.default_settings, name="default_settings"),

@@ -1,5 +1,5 @@
 """What of each table an export writes, and what a card is called everywhere."""
-from flashcards.models import Card, Draft, Given, Work
+from flashcards.models import Card, Draft, Given, Memo, Work
 from questions.export import key_of
 
 BATCH = 500
@@ -24,8 +24,13 @@ Key = tuple[str, str, str]  # what a card asks ("question", "number" or "own"), 
 
 def key_of_card(card: Card) -> Key:
     """What a card is called everywhere."""
-    if card.note_id is None:
-        return "question", card.question.slug, card.direction
-    if card.note.owner_id is None:
-        return "number", card.note.slug, card.direction
-    return "own", key_of(card.note), card.direction
+    return *key_of_item(card), card.direction
+
+
+def key_of_item(of: Card | Memo) -> tuple[str, str]:
+    """What a card asks, or a note is about, as it is called everywhere."""
+    if of.note_id is None:
+        return "question", of.question.slug
+    if of.note.owner_id is None:
+        return "number", of.note.slug
+    return "own", key_of(of.note)

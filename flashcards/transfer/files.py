@@ -38,6 +38,6 @@ FILES = {file.slug: file for file in (
          "stability, difficulty, answers, lapses.", "text/csv; charset=utf-8", tables.cards_csv),
     File("reviews", "reviews.csv", "Answers as a table", "A row for each thing you did to a card, with what you typed, "
          "how far off it was and how sure you were.", "text/csv; charset=utf-8", tables.reviews_csv),
-    File("notes", "notes.md", "Notes and own cards, to read", "What you noted down about questions and the cards that "
-         "you wrote, as Markdown.", "text/markdown; charset=utf-8", tables.markdown),
+    File("notes", "notes.md", "Notes and own cards, to read", "What you noted down about questions and numbers, and "
+         "the cards that you wrote, as Markdown.", "text/markdown; charset=utf-8", tables.markdown),
 )}

@@ -8,6 +8,8 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
+from django.db.models import F
+
 from accounts.models import User
 from accounts.rows import BadExport, Taken
 from flashcards.models import Card, Direction, Memo, Review
@@ -33,7 +35,7 @@ LONGEST = 20_000
 MOST_ROWS = 200_000
 DIRECTIVE = re.compile(r"#(separator|html|columns|tags column|deck|notetype)[^:]*:\s*(.*)", re.IGNORECASE)
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", "colon": ":"}
-MY_NOTES = "My notes"  # the heading over what was noted down about questions
+MY_NOTES = "My notes"  # the heading over what was noted down about questions and numbers
 FORMULA = re.compile(r"^[=+@\t\r-](?!\d)")  # what a spreadsheet would work out
 DIVIDED = re.compile(r"^\s*-{3,}\s*$", re.MULTILINE)
 
@@ -101,10 +103,12 @@ def tried(row: Review) -> list[Any]:
 
 
 def markdown(user: User, now: datetime) -> str:
-    """What the person noted down about questions, and their own cards."""
+    """What the person noted down about questions and number cards, and their own cards."""
     lines = [f"# {MY_NOTES}", ""]
-    for memo in Memo.objects.filter(user=user).select_related("question").order_by("question__topic", "question__pk"):
-        lines += [f"## {memo.question.title}", "", memo.text.strip(), ""]
+    memos = Memo.objects.filter(user=user).select_related("question", "note")
+    # on questions first: not every database sorts what is missing to the same end
+    for memo in memos.order_by(F("question__topic").asc(nulls_last=True), "question__pk", "note__topic", "note__pk"):
+        lines += [f"## {memo.note.ask if memo.note_id else memo.question.title}", "", memo.text.strip(), ""]
     lines += ["# My cards", ""]
     for note in Note.objects.filter(owner=user, retired=False).order_by("pk"):
         lines += [*note_lines(note), ""]
@@ -266,6 +270,6 @@ def say_left(left: Counter, taken: Taken) -> None:
         ("empty", "row without a front.", "rows without a front."),
         ("alone", "back: a card that has none comes in as it is.", "backs: cards that have none come in as they are."),
         ("titles", "heading with nothing under it.", "headings with nothing under them."),
-        ("notes", "note on a question, which is no card; an export of everything brings it along.",
-         "notes on questions, which are no cards; an export of everything brings them along."),
+        ("notes", "note on a question or a number, which is no card; an export of everything brings it along.",
+         "notes on questions or numbers, which are no cards; an export of everything brings them along."),
     ) if left[name]]

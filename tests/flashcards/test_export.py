@@ -62,6 +62,8 @@ def live(user: User, seed: int = 5, acts: int = 150) -> None:
     services.open_card(card, now)
     services.save_draft(card, card.next_ordinal, outline="half a tho")
     services.save_memo(user, Card.objects.filter(user=user, note=None).first().question, "Mind the ridge.", now)
+    for slug, words in (("n1", "Two of eight."), ("own-1", "Mine all along.")):
+        services.save_memo(user, Note.objects.get(slug=slug), words, now)
     Prediction.objects.create(user=user, lab="scheduler", state="s", address="/labs/", step=2, field="A", predicted=1,
                               actual=2, right=False, at=now)
     quiz = Quiz.objects.create(user=user, title="Two", questions=[one.question_id for one in Card.objects.filter(

@@ -133,11 +133,13 @@ def test_our_own_tables_and_notes_come_home_and_add_nothing(ada: User) -> None:
 
 def test_markdown_holds_notes_and_cards(ada: User) -> None:
     live(ada)
+    services.save_memo(ada, Note.objects.get(slug="n1"), "Two of eight.", NOON)
     text = tables.markdown(ada, NOON)
     assert "## Question 1\n\nMind the ridge." in text
     assert "## A gap and one\n\nA {{c1::gap}} and {{c2::one}}" in text
     assert "32" in text
-    assert Memo.objects.count() == 1
+    assert text.index("## Question 1\n\nMind") < text.index("## Number 1\n\nTwo of eight.") < text.index("# My cards")
+    assert Memo.objects.count() == 2
 
 
 def test_garbage_is_cards_or_a_sentence(ada: User) -> None:

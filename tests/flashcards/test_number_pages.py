@@ -254,3 +254,20 @@ def test_another_persons_numbers_are_another_page(eve: User, deck: dict[str, Car
     client.force_login(eve)
     assert text(client.get(reverse("flashcards:numbers"))).count('class="number-place"') == 88
     assert client.get(reverse("flashcards:review"), {"card": deck["kv-8b"].pk, "ordinal": 1}).status_code == 404
+
+
+# Notes
+
+def test_a_note_on_a_number_is_kept_on_its_page_and_is_ones_own(as_ada: Client, deck: dict[str, Card], eve: User):
+    address = reverse("flashcards:number_note", args=["kv-8b"])
+    page = "/numbers/kv-8b/"
+    assert f'action="{address}"' in text(as_ada.get(page))
+    assert as_ada.post(address, {"text": "two times <8>"}).url == page
+    assert "Kept" in text(as_ada.post(address, {"text": "two times <8>\r\nlayers"}, headers={"HX-Request": "true"}))
+    assert "two times &lt;8&gt;\nlayers</textarea>" in text(as_ada.get(page))
+    services.ensure_cards(eve)
+    other = Client()
+    other.force_login(eve)
+    assert "layers</textarea>" not in text(other.get(page))
+    assert as_ada.post(reverse("flashcards:number_note", args=["nowhere"]), {"text": "x"}).status_code == 404
+    assert as_ada.get(address).status_code == 405

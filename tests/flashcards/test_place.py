@@ -3,12 +3,14 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from accounts.models import User
 from flashcards import memory, queue, services
 from flashcards.memory import DEFAULT_PARAMETERS, Memory
 from flashcards.models import Attempt, Card, Draft, Memo, Rating, Review
 from tests.flashcards.conftest import NOON
+from tests.flashcards.test_numbers import write_notes
 from tests.flashcards.test_queue import answer, line, set_profile
 from tests.flashcards.test_services import commit, derived, place, undo
 from tests.flashcards.test_threads import THREADS, at_once
@@ -208,12 +210,20 @@ def test_ten_threads_add_once_and_leave_once(card: Card) -> None:
 
 # Notes and the curve
 
-def test_a_note_is_kept_once_and_an_empty_one_is_none(card: Card) -> None:
+@pytest.mark.parametrize("about", ["question", "number"])
+def test_a_note_is_kept_once_and_an_empty_one_is_none(card: Card, about: str) -> None:
+    item = card.question if about == "question" else write_notes(1)[0]
     for text in ("first", "second"):
-        services.save_memo(card.user, card.question, text, NOON)
-    assert Memo.objects.get().text == "second"
-    services.save_memo(card.user, card.question, " \n", NOON)
+        services.save_memo(card.user, item, text, NOON)
+    assert Memo.objects.get().text == services.memo_on(card.user, item) == "second"
+    services.save_memo(card.user, item, " \n", NOON)
     assert not Memo.objects.exists()
+
+
+def test_a_note_is_about_one_thing(card: Card) -> None:
+    for about in ({}, {"question": card.question, "note": write_notes(1)[0]}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Memo.objects.create(user=card.user, text="x", changed_at=NOON, **about)
 
 
 @pytest.mark.parametrize("days", [0, 1, 7, 40, 400])
