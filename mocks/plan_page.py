@@ -19,10 +19,10 @@ from flashcards.quiz_page import in_words
 from flashcards.study_day import study_day
 from flashcards.templatetags.flashcards_tags import number_word
 from mocks import plan
-from mocks.known import bank, known_alone, known_to_team
+from mocks.known import bank, known_to_team
 from mocks.models import Interview, Team, Template
 from mocks.plan import Known, Pick, Spec
-from mocks.plan_forms import USUAL_ALONE, USUAL_MINUTES, PlanForm, SpecForm
+from mocks.plan_forms import USUAL_MINUTES, PlanForm, SpecForm
 from mocks.plan_pictures import plan_bar
 from mocks.room import Role
 from questions.models import Question, Topic
@@ -30,7 +30,6 @@ from questions.models import Question, Topic
 MOST_PASSED = 40  # questions turned down that an address remembers
 MOST_TYPED = 40  # characters of a field
 WIDE, NARROW = 1068, 336
-SOLO_AFTER = 2  # minutes to score an answer oneself
 SPEC = ("topic", "kind", "level")
 MANY = (*SPEC, "interviewer", "observer", "pick", "for", "pin")
 PEOPLE = ("candidate", "interviewer", "observer", "day", "at")
@@ -69,7 +68,7 @@ class TopicChoice:
 class Desk:
     """What a team's plan and one's own have in common. `sent` is the address, or a form that was sent."""
 
-    after = 0
+    after, usual_minutes = 0, USUAL_MINUTES
     form: SpecForm
 
     def __init__(self, sent: QueryDict) -> None:
@@ -107,7 +106,7 @@ class Desk:
     @property
     def minutes(self) -> int:
         """The interview's, or what is usual while they can't be read."""
-        return self.form.cleaned_data.get("minutes") or USUAL_MINUTES
+        return self.form.cleaned_data.get("minutes") or self.usual_minutes
 
     @property
     def spec(self) -> Spec:
@@ -387,33 +386,6 @@ class PlanDesk(Desk):
     def can_be_saved(self) -> bool:
         """Whether it can; the form and the rows say what is missing."""
         return self.form.check_to_save() and not self.faults and bool(self.picks)
-
-
-class SoloDesk(Desk):
-    """One's own interview, alone on the clock: what will be asked stays unseen until it is."""
-
-    after = SOLO_AFTER
-
-    def __init__(self, user: User, now: datetime, sent: QueryDict) -> None:
-        self.user, self.now = user, now
-        self.form = SpecForm(topic_slugs(), sent)
-        self.form.is_valid()
-        super().__init__(sent)
-
-    @property
-    def minutes(self) -> int:
-        return self.form.cleaned_data.get("minutes") or USUAL_ALONE
-
-    @cached_property
-    def known(self) -> list[Known]:
-        today = study_day(self.now, self.user.profile.zone, self.user.profile.day_start)
-        return known_alone(self.questions, self.user, today)
-
-    @property
-    def code(self) -> str:
-        """The same as of a team's plan: sent twice it is one interview."""
-        told = f"{self.user.pk} {self.state().urlencode()}"
-        return salted_hmac("mocks.solo", told, algorithm="sha256").hexdigest()[:22]
 
 
 def topic_slugs() -> list[str]:

@@ -1,7 +1,7 @@
 """Teams, plans, rooms and reports. A literal path stands before those that begin with an interview's code."""
 from django.urls import path
 
-from mocks import plan_views, report_views, team_views
+from mocks import plan_views, report_views, solo_views, team_views
 
 app_name = "mocks"
 urlpatterns = [
@@ -21,6 +21,7 @@ urlpatterns = [
     path("teams/<int:pk>/plan/", plan_views.new_plan, name="new_plan"),
     path("templates/<int:pk>/rename/", plan_views.rename_template, name="rename_template"),
     path("templates/<int:pk>/delete/", plan_views.delete_template, name="delete_template"),
+    path("solo/", solo_views.solo_page, name="solo"),
     path("<slug:code>/plan/", plan_views.plan_page, name="plan"),
     path("<slug:code>/call-off/", plan_views.call_off, name="call_off"),
     path("<slug:code>/invitation/", plan_views.mail_invitation, name="mail_invitation"),
