@@ -146,7 +146,10 @@ DRILL_BACKUPS = flag("DRILL_BACKUPS", True)
 DRILL_OWNER = "owner@localhost"
 
 # What an export of everything of a person is made of; each app writes and reads its own part, in this order.
-DRILL_EXPORTS = ["accounts.export", "questions.export", "flashcards.export"]
+DRILL_EXPORTS = ["accounts.export", "questions.export", "flashcards.export", "mocks.export"]
+
+# What looks whether the database is what its logs say, app by app: each has faults(repair=).
+DRILL_SOUNDNESS = ["flashcards.soundness", "mocks.soundness"]
 
 # What does the work that a page leaves to a process of its own, by its kind: of (work, tell), it gives the result.
 WORKS = {

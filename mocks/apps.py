@@ -7,9 +7,11 @@ class MocksConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.models import User
-        from mocks import teams
+        from mocks import services, teams
 
-        def pass_teams_on(sender: type, instance: User, **_: object) -> None:
+        def part_with(sender: type, instance: User, **_: object) -> None:
+            """What an account that goes leaves to others, or takes out of what is theirs as well."""
             teams.pass_on(instance)
+            services.erase_notes(instance)
 
-        pre_delete.connect(pass_teams_on, sender=User, dispatch_uid="pass_teams_on", weak=False)
+        pre_delete.connect(part_with, sender=User, dispatch_uid="part_with", weak=False)

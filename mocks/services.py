@@ -1,4 +1,5 @@
 """What is done in teams and rooms. Every act in a room is one event, written once, with the state it leads to."""
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -7,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts.models import User
 from calculators.models.base import Refusal
@@ -269,15 +271,26 @@ def be_seen(row: Interview, user: User, now: datetime) -> None:
     Seat.objects.filter(interview=row, user=user).exclude(seen_at__gt=now - SEEN_EVERY).update(seen_at=now)
 
 
-def rebuild(row: Interview) -> bool:
-    """Whether the stored state was what the events tell; afterwards it is."""
+def rebuild(row: Interview, *, write: bool = True) -> bool:
+    """Whether the stored state was what the events tell; with `write` it is so afterwards."""
     state = room.fold(row.log())
-    if row.folded() == state and row.log_length == state.length and row.phase == state.phase:
+    told = (json.loads(json.dumps(state.to_json())), state.phase, state.length, state.open_length)  # as it is stored
+    if (row.state, row.phase, row.log_length, row.open_length) == told or not state.length and not row.state:
         return True
-    row.state, row.phase = state.to_json(), state.phase
-    row.log_length, row.open_length = state.length, state.open_length
-    row.save(update_fields=["state", "log_length", "open_length", "phase"])
+    if write:
+        row.state, row.phase, row.log_length, row.open_length = told
+        row.save(update_fields=["state", "phase", "log_length", "open_length"])
     return False
+
+
+@transaction.atomic
+def erase_notes(user: User) -> None:
+    """Empty the private notes of somebody whose account goes; their places in the logs stay."""
+    notes = QuerySet(Event).filter(actor=user, kind="note")
+    rooms = Interview.objects.select_for_update().filter(pk__in=notes.values("interview"))
+    for row in list(rooms):
+        QuerySet(Event).filter(interview=row, actor=user, kind="note").update(detail={"text": ""})
+        rebuild(row)
 
 
 @transaction.atomic

@@ -1,12 +1,12 @@
-"""Look the database over: its own integrity, the logs, and whether every card is what its log says."""
+"""Look the database over: its own integrity, the logs, and whether every card and every room is what its log says."""
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from importlib import import_module
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connection
-
-from flashcards import soundness
 
 
 class Command(BaseCommand):
@@ -19,13 +19,20 @@ class Command(BaseCommand):
 
     def handle(self, *, repair: bool, **_: object) -> None:
         found = standing = 0
-        for words, mended in (*((fault, False) for fault in database_faults()), *soundness.faults(repair=repair)):
+        for words, mended in faults(repair=repair):
             found += 1
             standing += not mended
             self.stdout.write(f"{words}{': repaired' if mended else ''}")
         self.stdout.write(f"{found} faults, {found - standing} repaired" if found else "No fault was found.")
         if standing:
             sys.exit(1)
+
+
+def faults(*, repair: bool) -> Iterator[tuple[str, bool]]:
+    """Each fault in words, and whether it is mended now: the database's own, then each app's."""
+    yield from ((fault, False) for fault in database_faults())
+    for path in settings.DRILL_SOUNDNESS:
+        yield from import_module(path).faults(repair=repair)
 
 
 def database_faults() -> Iterator[str]:
