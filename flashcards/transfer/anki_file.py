@@ -19,6 +19,9 @@ import zstandard
 from accounts.rows import BadExport
 
 MOST_BYTES = 2**30  # of a collection, unpacked
+MOST_FILES = 200_000  # in a package: each costs memory before its first byte is read
+MOST_OF_A_TEXT = 2**24  # bytes of one text of a collection; all of Anki's note types are one in its older forms
+ENTRY = b"PK\x01\x02"  # begins what a zip archive says of a file in it
 PIECE = 2**20
 LONGEST_S = 600  # for all that is asked of a collection
 LONGEST_TEMPLATE = 20_000  # characters of it that are read
@@ -62,6 +65,9 @@ def opened(body: bytes) -> Iterator[Collection]:
         try:
             guard(database)
             yield read_head(database)
+        except sqlite3.DataError:
+            raise BadExport(f"The collection in this package holds a text of more than {MOST_OF_A_TEXT // 2**20} MiB, "
+                            "which is not read here.") from None
         except (sqlite3.Error, UnicodeDecodeError):
             raise BadExport("The collection in this package is damaged.") from None
         finally:
@@ -70,6 +76,9 @@ def opened(body: bytes) -> Iterator[Collection]:
 
 def unpack(body: bytes, path: Path) -> None:
     """Write the package's newest collection to a file. Raises BadExport."""
+    if body.count(ENTRY) > MOST_FILES:
+        raise BadExport(f"This package holds more than {MOST_FILES:,} files. In Anki, export it again without its "
+                        "media, which are left out here anyway.")
     try:
         package = zipfile.ZipFile(io.BytesIO(body))
         names = {item.filename: item for item in package.infolist()}
@@ -107,7 +116,8 @@ def meta_version(package: zipfile.ZipFile, names: dict[str, zipfile.ZipInfo]) ->
 
 
 def guard(database: sqlite3.Connection) -> None:
-    """Let nothing of the file run, no answer take for ever, and every table be one."""
+    """Let nothing of the file run, no answer take for ever, no text fill the memory, and every table be one."""
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_OF_A_TEXT)
     until = monotonic() + LONGEST_S
     database.set_progress_handler(lambda: monotonic() > until, 100_000)
     database.create_collation("unicase", lambda one, other: (one > other) - (one < other))

@@ -19,6 +19,7 @@ from questions.access import published
 from questions.models import Note
 
 MOST_NOTES = 200_000
+MOST_OF_A_PART = 500_000  # cards, or answers, on AT_ONCE notes: a thousand on each
 LONGEST_FIELD = 20_000
 AT_ONCE = 500
 BY_HAND = (4, 5)  # Anki's kinds of a row that is no answer: set by hand, moved by it
@@ -59,7 +60,8 @@ def notes_in(collection: Collection, user: User, clock: Clock, taken: Taken) -> 
     begins = first_day(collection, clock)
     last = -1
     while rows := collection.database.execute(
-        "SELECT id, guid, mid, tags, flds FROM notes WHERE id > ? ORDER BY id LIMIT ?", (last, AT_ONCE)
+        "SELECT id, substr(guid, 1, 91), mid, substr(tags, 1, 2000), substr(flds, 1, ?) FROM notes WHERE id > ?"
+        " ORDER BY id LIMIT ?", (LONGEST_FIELD + 1, last, AT_ONCE)
     ).fetchall():
         last = rows[-1][0]
         sides = sides_of(collection, [row[0] for row in rows], begins, left)
@@ -196,10 +198,15 @@ def sides_of(
 ) -> dict[int, dict[int, Side]]:
     """The cards of these notes, by note and place: where their schedule stands, and their answers."""
     marks = ",".join("?" * len(notes := list(notes)))
+    for counting in (f"SELECT count(*) FROM cards WHERE nid IN ({marks})",
+                     f"SELECT count(*) FROM revlog JOIN cards ON cards.id = revlog.cid WHERE cards.nid IN ({marks})"):
+        [count] = collection.database.execute(counting, notes).fetchone()
+        if count > MOST_OF_A_PART:
+            raise BadExport("This package holds more cards or answers on a few notes than anybody gives.")
     found: dict[int, dict[int, Side]] = {}
     by_key: dict[int, Side] = {}
     for key, note, at, kind, queue, due, interval, original, deck, data in collection.database.execute(
-        "SELECT id, nid, ord, type, queue, due, ivl, odue, odid, data FROM cards"
+        "SELECT id, nid, ord, type, queue, due, ivl, odue, odid, substr(data, 1, 10000) FROM cards"
         f" WHERE nid IN ({marks}) ORDER BY id", notes,
     ):
         side = Side("", suspended=queue == SUSPENDED)

@@ -6,6 +6,9 @@ versions and without: five notes, of which six cards were answered five times ea
 import io
 import json
 import sqlite3
+import subprocess
+import sys
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -18,9 +21,10 @@ from accounts.models import User
 from accounts.rows import BadExport, Taken
 from flashcards import services
 from flashcards.models import Card, Review, State
-from flashcards.transfer import anki_file, anki_out, incoming, reading
+from flashcards.transfer import anki_file, anki_in, anki_out, incoming, reading
 from flashcards.transfer.anki_html import markdown_of
 from questions.models import Note
+from tests.drillapp.commands import ROOT
 from tests.flashcards.conftest import NOON, write_questions
 from tests.flashcards.test_numbers import write_notes
 
@@ -257,6 +261,97 @@ def test_odd_matter_in_a_collection_breaks_nothing(ada: User, sql: str) -> None:
 def test_half_an_archive_is_no_package(ada: User, body: bytes) -> None:
     with pytest.raises(BadExport):
         bring(ada, body)
+
+
+# What would fill memory or disk
+
+OPENED = """
+import resource, sys
+from accounts.rows import BadExport
+from flashcards.transfer import anki_file
+anki_file.MOST_BYTES = 2**25
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    with anki_file.opened(sys.stdin.buffer.read()) as collection:
+        for row in collection.database.execute("SELECT flds FROM notes"):
+            pass
+except BadExport as fault:
+    print(fault)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def opened_apart(body: bytes) -> tuple[str, int]:
+    """Why a package is refused by a process of its own, and by how many MiB that grew; a collection may be 32 MiB."""
+    done = subprocess.run([sys.executable, "-c", OPENED], input=body, capture_output=True, cwd=ROOT, check=True)
+    *words, grown = done.stdout.decode().splitlines()
+    return " ".join(words), int(grown)
+
+
+def zstd_of_zeros(gib: int) -> bytes:
+    """A frame of nothing but blocks of 128 KiB that each say one byte once: RFC 8878, 3.1.1.2."""
+    block = (2**17 << 3 | 1 << 1).to_bytes(3, "little") + b"\0"
+    last = (1 << 3 | 1 << 1 | 1).to_bytes(3, "little") + b"\0"
+    return b"\x28\xb5\x2f\xfd\x00\x38" + block * (gib * 2**13) + last
+
+
+def packed(**files: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, body in files.items():
+            package.writestr(name.replace("_", "."), body)
+    return out.getvalue()
+
+
+def test_a_package_of_kilobytes_that_says_ten_gibibytes_is_refused_in_little_memory() -> None:
+    body = packed(collection_anki21b=zstd_of_zeros(10))
+    assert len(body) < 20_000
+    words, grown = opened_apart(body)
+    assert "larger than 1 GiB" in words
+    assert grown < 64
+
+
+def test_a_package_that_unpacks_to_too_much_by_the_zip_itself_is_refused_in_little_memory() -> None:
+    words, grown = opened_apart(packed(collection_anki21=bytes(2**28)))
+    assert "larger than 1 GiB" in words
+    assert grown < 64
+
+
+def test_a_package_in_a_package_is_no_collection() -> None:
+    words, _ = opened_apart(packed(collection_anki21=packed(collection_anki2=bytes(2**24))))
+    assert words == "The collection in this package is damaged."
+
+
+def test_a_text_that_would_fill_the_memory_is_refused() -> None:
+    long = with_sql("UPDATE notes SET flds = CAST(zeroblob(30000000) AS TEXT) WHERE id = (SELECT min(id) FROM notes)")
+    words, grown = opened_apart(long)
+    assert "a text of more than 16 MiB" in words
+    assert grown < 64
+
+
+def test_many_long_notes_are_left_out_in_little_memory(ada: User) -> None:
+    long = with_sql("UPDATE notes SET flds = replace(hex(zeroblob(1000000)), '0', 'x')")
+    tracemalloc.start()
+    taken = bring(ada, long)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert any("longer than 20,000 characters" in words for words in taken.left_out)
+    assert most < 10 * 2**20  # five notes of 2 MB
+
+
+def test_a_package_of_too_many_files_is_refused_before_they_are_listed(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anki_file, "MOST_FILES", 30)
+    with pytest.raises(BadExport, match="more than 30 files"):
+        bring(ada, packed(**{f"{at}": b"" for at in range(31)}))
+
+
+def test_more_answers_than_anybody_gives_are_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anki_in, "MOST_OF_A_PART", 20)
+    with pytest.raises(BadExport, match="than anybody gives"):
+        bring(ada, (GOLDEN / "newer.apkg").read_bytes())
+    assert not Note.objects.exists()
 
 
 @pytest.mark.parametrize(("html", "text"), [
