@@ -1,13 +1,15 @@
 """A real Chromium on the live site; a page that breaks the content policy or asks another site fails its test."""
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, Request, Response, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, Response, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
@@ -49,37 +51,77 @@ def faults() -> Iterator[list[str]]:
     assert found == []
 
 
-@pytest.fixture
-def visit(browser: Browser, live_server: LiveServer, faults: list[str]) -> Iterator[Callable[..., Page]]:
-    """A function that opens a page in a new browser window of its own, on a desktop in light unless told otherwise.
+@dataclass
+class Window:
+    """A browser window with one tab; `faults` is the list of the test that has it at the moment."""
 
-    `user` is signed in from the start. Addresses given to `page.goto` begin at the site's root.
+    page: Page
+    faults: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def windows() -> dict[object, list[Window]]:
+    """The windows that no test has at the moment, by their options: to open one takes longer than most tests."""
+    return defaultdict(list)
+
+
+@pytest.fixture
+def visit(
+    browser: Browser, windows: dict[object, list[Window]], live_server: LiveServer, faults: list[str]
+) -> Iterator[Callable[..., Page]]:
+    """A function that opens a page in a browser window of its own, on a desktop in light unless told otherwise.
+
+    `user` is signed in from the start. Addresses given to `page.goto` begin at the site's root. The window goes on to
+    another test, without a cookie, a route or anything stored; a listener or an init script would stay.
     """
-    contexts: list[BrowserContext] = []
+    taken: list[tuple[object, Window]] = []
 
     def open_page(
-        *, user: User | None = None, phone: bool = False, dark: bool = False, javascript: bool = True, **more: object
+        *, user: User | None = None, phone: bool = False, dark: bool = False, javascript: bool = True,
+        viewport: dict[str, int] | None = None, **more: object,
     ) -> Page:
-        options = {
-            "base_url": live_server.url,
-            "viewport": PHONE if phone else DESKTOP,
-            "has_touch": phone,
-            "is_mobile": phone,
-            "color_scheme": "dark" if dark else "light",
-            "java_script_enabled": javascript,
-        }
-        context = browser.new_context(**options | more)
-        contexts.append(context)
-        context.set_default_timeout(10_000)
+        options = {"has_touch": phone, "is_mobile": phone, "java_script_enabled": javascript} | more
+        free = windows[kind := tuple(options.items())]
+        window = free.pop() if free else open_window(browser, live_server.url, options)
+        taken.append((kind, window))
+        window.faults = faults
+        window.page.set_viewport_size(viewport or (PHONE if phone else DESKTOP))
+        window.page.emulate_media(media="null", color_scheme="dark" if dark else "light")
         if user:
-            sign_in(context, live_server.url, user)
-        page = context.new_page()
-        watch(page, live_server.url, faults)
-        return page
+            sign_in(window.page.context, live_server.url, user)
+        return window.page
 
     yield open_page
-    for context in contexts:
+    for kind, window in taken:
+        if clear(window.page):
+            windows[kind].append(window)
+
+
+def open_window(browser: Browser, url: str, options: dict[str, object]) -> Window:
+    context = browser.new_context(base_url=url, **options)
+    context.set_default_timeout(10_000)
+    window = Window(context.new_page())
+    watch(window, url)
+    return window
+
+
+def clear(page: Page) -> bool:
+    """Leave no trace of a test in its page; False, and the window is gone, when that can't be done."""
+    context = page.context
+    try:
+        for other in context.pages:
+            if other != page:
+                other.close()
+        page.unroute_all()
+        context.unroute_all()
+        context.set_offline(False)
+        page.evaluate("try { sessionStorage.clear(); localStorage.clear() } catch {}")
+        page.goto("about:blank")
+        context.clear_cookies()
+    except Error:
         context.close()
+        return False
+    return True
 
 
 @pytest.fixture
@@ -102,24 +144,28 @@ def sign_in(context: BrowserContext, url: str, user: User) -> None:
     context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": url}])
 
 
-def watch(page: Page, url: str, faults: list[str]) -> None:
-    """Write down every error in the page's console (a breach of the content policy is one), scripts and requests."""
+def watch(window: Window, url: str) -> None:
+    """Write down every error in the window's console (a breach of the content policy is one), scripts and requests."""
+
+    def say(fault: str) -> None:
+        window.faults.append(fault)
 
     def requested(request: Request) -> None:
-        if not request.url.startswith((url + "/", "data:", "blob:")):
-            faults.append(f"asked another site: {request.url}")
+        if not request.url.startswith((url + "/", "data:", "blob:", "about:")):
+            say(f"asked another site: {request.url}")
 
     def failed(request: Request) -> None:
         # Leaving a page aborts what it was still asking for.
         if request.failure != "net::ERR_ABORTED":
-            faults.append(f"request failed: {request.url} {request.failure}")
+            say(f"request failed: {request.url} {request.failure}")
 
     def answered(response: Response) -> None:
         if response.status >= 400:
-            faults.append(f"{response.status}: {response.url}")
+            say(f"{response.status}: {response.url}")
 
-    page.on("console", lambda message: faults.append(f"console: {message.text}") if message.type == "error" else None)
-    page.on("pageerror", lambda error: faults.append(f"script: {error}"))
+    page = window.page
+    page.on("console", lambda message: say(f"console: {message.text}") if message.type == "error" else None)
+    page.on("pageerror", lambda error: say(f"script: {error}"))
     page.on("request", requested)
     page.on("requestfailed", failed)
     page.on("response", answered)
