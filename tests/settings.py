@@ -21,8 +21,9 @@ from drillapp.settings import *  # noqa: E402, F403
 from drillapp.settings import DATABASES, STORAGES  # noqa: E402
 
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    # In a file, as threads and the browser's server each need a connection to it.
+    # In a file, as threads and the browser's server each need a connection to it. It need not outlive a power cut.
     DATABASES["default"]["TEST"] = {"NAME": os.path.join(folder, "test.sqlite3")}
+    DATABASES["default"]["OPTIONS"]["init_command"] += "; PRAGMA synchronous=OFF"
 else:
     # Threads come and go here; a connection that outlives its thread would keep the test database from being dropped.
     DATABASES["default"]["CONN_MAX_AGE"] = 0
