@@ -28,9 +28,8 @@ class File:
 
 FILES = {file.slug: file for file in (
     File("everything", "everything.json", "Everything", "All that is known of you, as JSON: settings, every answer and "
-         "what was typed, notes, quizzes, predictions, your own cards, your part in mock interviews. It can be brought in "
-         "again, here or elsewhere, but for the interviews.",
-         "application/json", everything.written),
+         "what was typed, notes, quizzes, predictions, your own cards, your part in mock interviews. But for "
+         "those it can be brought in again, here or elsewhere.", "application/json", everything.written),
     File("anki", "new.apkg", "For Anki, all cards new", "Questions with their answers, numbers both ways and your own "
          "cards, a deck a topic. A second import into Anki adds nothing.", ANKI, anki_out.without_schedule),
     File("anki-scheduled", "scheduled.apkg", "For Anki, with my schedule", "The same with your due days, intervals, "
