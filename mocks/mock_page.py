@@ -69,7 +69,7 @@ class Part:
 
     @property
     def words(self) -> str:
-        """The interview as this person sees it: "Ben interviews you", "you interview Ada", "alone"."""
+        """The interview as this person sees it: "Ben interviews you", "you interviewed Ada", "alone"."""
         if self.is_alone:
             return "alone"
         asking = [seat.user for seat in self.interview.seats.all() if seat.role == Role.INTERVIEWER]
@@ -77,8 +77,9 @@ class Part:
         asked = "you" if self.interview.candidate_id == self.user.pk else self.interview.candidate.name
         names = ["you", *others] if self.leads else others
         if not names:
-            return f"nobody interviews {asked} yet"
-        return f"{in_words(names)} {'interview' if self.leads or len(names) > 1 else 'interviews'} {asked}"
+            return f"an interview of {asked}" if self.is_over else f"nobody interviews {asked} yet"
+        verb = "interview" if self.leads or len(names) > 1 else "interviews"
+        return f"{in_words(names)} {'interviewed' if self.is_over else verb} {asked}"
 
 
 class MockPage:

@@ -19,7 +19,7 @@ from mocks.report import FORMER, Reader, standing
 from mocks.room import MOST_SCORE, Phase, Role, Room
 from questions.access import published
 
-MOST_DRAWN = 12  # interviews of one candidate in a picture, the latest
+LEAST_DRAWN, MOST_DRAWN = 4, 12  # places in a candidate's picture; of more interviews it has the latest
 MAY = {
     Membership.Role.OWNER: "you invite and remove members, plan and lead interviews, and release reports.",
     Membership.Role.INTERVIEWER: "you plan and lead interviews, score them, and can be interviewed yourself.",
@@ -51,6 +51,7 @@ class Course:
 
     user: User
     results: Sequence[Result]
+    places: int  # the same for all candidates of a team
 
     @property
     def last(self) -> Result:
@@ -58,7 +59,8 @@ class Course:
 
     @property
     def drawing(self) -> Drawing:
-        return course([one.share for one in self.results], f"{self.user.name}: {self.words}")
+        shares = [one.share for one in self.results][-self.places:]
+        return course(shares, self.places, f"{self.user.name}: {self.words}.")
 
     @property
     def words(self) -> str:
@@ -237,7 +239,9 @@ class TeamPage:
         for interview, room in self.rooms:
             if (result := result_of(interview, room)).of:
                 found[interview.candidate].append(result)
-        return sorted((Course(user, results) for user, results in found.items()), key=lambda one: one.user.name)
+        places = min(max(LEAST_DRAWN, *map(len, found.values())), MOST_DRAWN) if found else LEAST_DRAWN
+        return sorted((Course(user, results, places) for user, results in found.items()),
+                      key=lambda one: one.user.name)
 
     @cached_property
     def coverage(self) -> list[Coverage]:
@@ -271,6 +275,8 @@ class TeamPage:
     @cached_property
     def agreement(self) -> Agreement:
         """Of all of them together."""
+        if len(self.pairs) == 1:
+            return self.pairs[0].agreement
         return agreement.among([scores for pair in self.scored_by_two.values() for scores in pair])
 
 
@@ -285,15 +291,14 @@ def result_of(interview: Interview, room: Room) -> Result:
 
 # The pictures
 
-def course(shares: Sequence[float], finding: str) -> Drawing:
-    """A dot for each interview, from none of the points at the foot to all at the top; every course has one scale."""
-    shown = shares[-MOST_DRAWN:]
-    across, up = Scale(0, MOST_DRAWN - 1, 44, 232), Scale(0, 1, 52, 8)
-    shapes: list[Shape] = [line(36, up(level), 240, up(level), "grid" if level else "edge") for level in (1, 0.5, 0)]
-    shapes += [Text(28, up(1) + 4, "all", "axis", "end"), Text(28, up(0) + 4, "none", "axis", "end")]
-    for at, share in enumerate(shown):
-        shapes.append(dot(across(at), up(share), "present" if at == len(shown) - 1 else "other"))
-    return Drawing(244, 60, finding, tuple(shapes))
+def course(shares: Sequence[float], places: int, finding: str) -> Drawing:
+    """A dot for each interview at its place, from none of the points at the foot to all at the top, the last in ink."""
+    across, up = Scale(0, places - 1, 56, 228), Scale(0, 1, 68, 10)
+    shapes: list[Shape] = [line(40, up(level), 244, up(level), "grid" if level else "edge") for level in (1, 0.5, 0)]
+    shapes += [Text(32, up(1) + 4, "all", "axis", "end"), Text(32, up(0) + 4, "none", "axis", "end")]
+    shapes += [dot(across(at), up(share), "other") for at, share in enumerate(shares[:-1])]
+    shapes.append(dot(across(len(shares) - 1), up(shares[-1]), "present"))
+    return Drawing(244, 76, finding, tuple(shapes))
 
 
 def dot(x: float, y: float, css: str, radius: float = 3.5) -> Path:
