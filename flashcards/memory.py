@@ -231,7 +231,13 @@ def course(
             as_it_was = True
             yield row, memory, due
         elif row.kind == "set_due":
+            memory = out_of_steps(memory) if due.day else memory
             yield row, memory, replace(due, asked=row.asked)
+
+
+def out_of_steps(memory: Memory) -> Memory:
+    """The memory of a card that is given a due day: from then on it is in no learning step."""
+    return replace(memory, state="review", step=None) if memory.state in ("learning", "relearning") else memory
 
 
 def replay(rows: Iterable[Row], parameters: tuple[float, ...] = DEFAULT_PARAMETERS) -> tuple[Memory, Due]:

@@ -186,7 +186,8 @@ def bring_more(user: User, kind: str, count: int, *, after: int, now: datetime) 
 
 @transaction.atomic
 def set_due(card: Card, day: date, *, ordinal: int, now: datetime) -> bool:
-    """Have a card that was begun come back on a study day, today's at the earliest; its memory stays.
+    """Have a card that was begun come back on a study day, today's at the earliest; its memory stays, and
+    where it was in learning steps it leaves them.
 
     False, and nothing is written, from a stale page or for a card that is new.
     """
@@ -431,13 +432,15 @@ def _asked(card: Card, now: datetime) -> Due:
 
 def _move(card: Card, kind: Review.Kind, now: datetime, due: Due, batch: UUID | None = None) -> None:
     """Append a row that is no answer, and save the card with this due; its memory stays."""
-    Review.objects.create(
-        card=card, ordinal=card.next_ordinal, kind=kind, at=now, was=card.state, due_day=due.day, due_at=due.at,
-        asked=due.asked, batch=batch, **_place(card, now), **card.memory.columns(),
-    )
+    remembered = card.memory
     if kind == Review.Kind.SET_DUE:
         card.buried_until = None
-    card.take(card.memory, due, log_length=card.next_ordinal)
+        remembered = memory.out_of_steps(remembered) if due.day else remembered
+    Review.objects.create(
+        card=card, ordinal=card.next_ordinal, kind=kind, at=now, was=card.state, due_day=due.day, due_at=due.at,
+        asked=due.asked, batch=batch, **_place(card, now), **remembered.columns(),
+    )
+    card.take(remembered, due, log_length=card.next_ordinal)
     card.save(update_fields=Card.DERIVED)
 
 

@@ -90,6 +90,24 @@ def test_a_card_due_later_comes_today_first_and_past_the_limit(deal: Deal, ada: 
     assert line(ada, NOON + 3 * DAY) == [3, 1]
 
 
+@pytest.mark.parametrize("rating", [Rating.AGAIN, Rating.HARD])
+def test_a_step_that_is_given_a_day_comes_on_it_and_back_by_undo(ada: User, card: Card, rating: Rating):
+    ada.profile.question_steps, ada.profile.relearning_steps = "10m 20m", "10m"
+    ada.profile.save()
+    answer(card, rating, NOON)
+    before = {name: getattr(card, name) for name in Card.DERIVED if name != "log_length"}
+    assert card.due_at
+    assert services.set_due(card, NOON.date() + 5 * DAY, ordinal=2, now=NOON)
+    card.refresh_from_db()
+    assert (card.state, card.step, card.stability) == ("review", None, before["stability"])
+    assert not queue.plan(ada, NOON + 4 * DAY).line
+    assert [one.pk for one in queue.plan(ada, NOON + 5 * DAY).line] == [card.pk]
+    assert services.rebuild_card(card, write=False) == ""
+    assert services.undo(ada, services.last_action(ada).pk, now=NOON)
+    card.refresh_from_db()
+    assert {name: getattr(card, name) for name in before} == before
+
+
 def test_adding_an_overdue_card_keeps_the_day_it_fell_due(card: Card) -> None:
     answer(card)
     place(card, "add", NOON + 30 * DAY)
