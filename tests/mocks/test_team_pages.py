@@ -226,7 +226,7 @@ def test_a_candidate_sees_members_and_own_interviews_alone(
     services.plan_interview(team, ben, kim, NOON, minutes=30, plan=[], spec={}, seats={ben: "interviewer"})
     scored(act, ben)
     page = as_person(ada).get(f"/mock/teams/{team.pk}/").content.decode()
-    assert "Ben interviews you" in page and "Ben interviews Kim" not in page
+    assert "Ben interviewed you" in page and "Ben interviews Kim" not in page
     for words in ("coverage", "agreement", "all points", "invite-heading", "Remove", "ben@example.org"):
         assert words not in page
 
