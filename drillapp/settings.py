@@ -154,7 +154,7 @@ DRILL_SOUNDNESS = ["flashcards.soundness", "mocks.soundness"]
 # What does the work that a page leaves to a process of its own, by its kind: of (work, tell), it gives the result.
 WORKS = {
     "fit": "progress.fitting.fit_log", "what_if": "progress.what_if.play",
-    "import": "flashcards.transfer.bringing.bring",
+    "import": "flashcards.transfer.bringing.bring", "adopt": "flashcards.adoption.take",
 }
 
 INSTALLED_APPS = [

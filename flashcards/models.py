@@ -429,6 +429,7 @@ class Work(models.Model):
         FIT = "fit"
         WHAT_IF = "what_if"
         IMPORT = "import"
+        ADOPT = "adopt"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="works")
     kind = models.CharField(max_length=7, choices=Kind)

@@ -7,7 +7,7 @@ from typing import Any
 
 from accounts.models import Profile, User
 from calculators.pictures import MEASURE, NARROW
-from flashcards import memory, queue
+from flashcards import memory, queue, works
 from flashcards.memory import DEFAULT_PARAMETERS, Memory, Rules
 from flashcards.models import Adoption, Work
 from progress import fit_pictures
@@ -16,6 +16,7 @@ from progress.fit_pictures import Lane
 from progress.sheets import Sheet
 from progress.work_state import WorkState
 
+SWITCHED = "Your cards are switched. What is due stays where it is."
 GOOD_TIMES = 6  # answers in a row that the intervals are shown for
 ORDINALS = ("2nd sixth", "3rd sixth", "4th sixth", "5th sixth", "last sixth")
 NAMES = (
@@ -56,6 +57,7 @@ class FitPage:
         self.user, self.now = user, now
         self.profile = Profile.objects.get(user=user)
         self.state = WorkState(user, Work.Kind.FIT, now)
+        self.switching = WorkState(user, Work.Kind.ADOPT, now)
         self.result = self.state.result
         self.least, self.splits = LEAST_SCORED, SPLITS
 
@@ -77,12 +79,35 @@ class FitPage:
         return self.is_judged and self.in_use == self.result["parameters"]
 
     @property
+    def waits(self) -> bool:
+        """Whether the page waits for a fit, or for a switch of every card."""
+        return self.state.is_under_way or self.switching.is_under_way
+
+    @property
+    def switched_last(self) -> bool:
+        """Whether a switch by a process of its own is what came to its end last."""
+        if self.switching.work is None or self.switching.is_under_way:
+            return False
+        fitted_at = self.state.work and self.state.work.done_at
+        return fitted_at is None or self.switching.work.asked_at > fitted_at
+
+    @property
+    def switch_fault(self) -> str:
+        """Why the last switch came to nothing, in words; empty when it did not, or a fit came since."""
+        if not self.switched_last or self.switching.is_done:
+            return ""
+        said = self.switching.fault or works.STOPPED
+        return f"{said} Nothing was switched: your cards are as they were, and you can switch again."
+
+    @property
     def may_be_adopted(self) -> bool:
         return self.state.is_done and self.is_judged and self.result["worth_it"] and not self.is_adopted
 
     @property
     def lead(self) -> str:
         """The page's title: what came of the latest fit."""
+        if self.switching.is_under_way:
+            return "Switching your cards to other parameters"
         if self.state.is_under_way:
             return "Fitting to your reviews"
         if self.state.has_stopped:
@@ -99,7 +124,9 @@ class FitPage:
 
     @property
     def outcome(self) -> str:
-        """What a page that waited for the fit says once."""
+        """What a page that waited for the fit, or for a switch, says once."""
+        if self.switched_last:
+            return self.switch_fault or SWITCHED
         return f"The fit is done. {self.lead}" if self.state.is_done else self.lead
 
     @property

@@ -1,4 +1,6 @@
 """Fit to my reviews: begin one, see what it was worth, schedule by it, and go back."""
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,8 +21,10 @@ from progress.views import as_csv
 def fit_page(request: HttpRequest) -> HttpResponse:
     """How the latest fit stands; a page that waits for it asks again until it is done."""
     page = FitPage(request.user, timezone.now())
-    if wants_fragment(request) and not page.state.is_under_way:
+    if wants_fragment(request) and not page.waits:
         messages.info(request, page.outcome)
+        if page.switched_last:  # the parameters in use stand beside what waited
+            return HttpResponse(headers={"HX-Refresh": "true"})
     return render_page(request, "progress/fit.html", "progress/_fit_turn.html", {"page": page})
 
 
@@ -50,10 +54,8 @@ def adopt(request: HttpRequest) -> HttpResponse:
     fit = access.fit_for(request.user, request.POST.get("fit", ""))
     if not fit.result.get("worth_it"):
         messages.error(request, "Nothing was changed: that fit predicts later reviews no better than the defaults.")
-    elif adoption.adopt(request.user, fit.result["parameters"], now=timezone.now(), fit=fit):
-        messages.success(request, "Your cards go by your own parameters now. What is due stays where it is.")
     else:
-        messages.info(request, "Your cards go by these parameters already.")
+        switch(request, fit.result["parameters"], fit, "Your cards go by your own parameters now.")
     return redirect("progress:fit")
 
 
@@ -62,9 +64,18 @@ def adopt(request: HttpRequest) -> HttpResponse:
 def restore(request: HttpRequest) -> HttpResponse:
     """Schedule the person's cards by earlier parameters, or the defaults, again."""
     row = access.adoption_for(request.user, request.POST.get("adoption", ""))
-    if adoption.adopt(request.user, row.parameters, now=timezone.now(), fit=row.fit):
-        which = "your earlier parameters" if row.parameters else "the defaults"
-        messages.success(request, f"Your cards go by {which} again. What is due stays where it is.")
+    which = "your earlier parameters" if row.parameters else "the defaults"
+    switch(request, row.parameters, row.fit, f"Your cards go by {which} again.")
+    return redirect("progress:fit")
+
+
+def switch(request: HttpRequest, parameters: Sequence[float], fit: Work | None, done: str) -> None:
+    """Schedule the person's cards by these parameters, at once or, with a long log, by a process of its own, and say
+    so; `done` is what is said when it is done at once."""
+    now = timezone.now()
+    if adoption.is_long(request.user):
+        adoption.begin(request.user, parameters, now=now, fit=fit)
+    elif adoption.adopt(request.user, parameters, now=now, fit=fit):
+        messages.success(request, f"{done} What is due stays where it is.")
     else:
         messages.info(request, "Your cards go by these parameters already.")
-    return redirect("progress:fit")

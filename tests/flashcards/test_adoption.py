@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from accounts.models import Profile, User
-from flashcards import adoption, memory, services
+from flashcards import adoption, memory, services, works
 from flashcards.memory import DEFAULT_PARAMETERS
-from flashcards.models import Adoption, Card, Rating, Review
+from flashcards.models import Adoption, Card, Rating, Review, Work
 from tests.flashcards.conftest import NOON
 from tests.flashcards.test_threads import THREADS, at_once
 
@@ -115,3 +115,50 @@ def test_answers_given_during_a_switch_go_by_one_set_of_parameters(studied: list
 
     assert at_once(act) == [None] * THREADS
     assert all(services.rebuild_card(card, write=False) == "" for card in Card.objects.all())
+
+
+def test_a_switch_by_a_process_of_its_own_does_the_same_and_says_how_far_it_is(
+    studied: list[Card], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, told = studied[0].user, []
+    monkeypatch.setattr(works, "start", lambda work: None)
+    monkeypatch.setattr(adoption, "TOLD_EVERY", 1)
+    adoption.begin(user, OWN, now=NOON)
+    adoption.begin(user, [], now=NOON)  # a second click, while it is under way
+    work = Work.objects.get()
+    assert adoption.take(work, lambda share, stage: told.append((share, stage))) == {"switched": True}
+    assert told[-1] == (0.99, "3 of 3 cards replayed")
+    assert Profile.objects.get().fsrs_parameters == OWN
+    assert all(services.rebuild_card(card, write=False) == "" for card in Card.objects.all())
+    assert adoption.take(work, lambda share, stage: None) == {"switched": False}
+
+
+def test_a_switch_that_stopped_midway_changed_nothing_and_can_be_begun_again(
+    studied: list[Card], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, before = studied[0].user, stands(studied)
+    started: list[Work] = []
+    monkeypatch.setattr(works, "start", started.append)
+    monkeypatch.setattr(adoption, "TOLD_EVERY", 1)
+
+    def killed(share: float, stage: str) -> None:
+        if share > 0.5:
+            raise works.Closed
+
+    adoption.begin(user, OWN, now=NOON)
+    with pytest.raises(works.Closed):
+        adoption.take(started[0], killed)
+    assert (stands(studied), Profile.objects.get().fsrs_parameters, Adoption.objects.count()) == (before, [], 0)
+    adoption.begin(user, OWN, now=NOON + 2 * works.SILENCE)
+    first, second = Work.objects.order_by("pk")
+    assert (first.fault, started) == (works.STOPPED, [first, second])
+    assert works.do(second.pk)
+    assert Profile.objects.get().fsrs_parameters == OWN
+
+
+def test_a_long_log_is_one_of_more_rows_than_a_page_waits_for(studied: list[Card], eve: User) -> None:
+    user = studied[0].user
+    assert not adoption.is_long(user)
+    Card.objects.filter(pk=studied[0].pk).update(log_length=adoption.AT_ONCE)
+    assert adoption.is_long(user)
+    assert not adoption.is_long(eve)

@@ -184,3 +184,47 @@ def test_each_table_of_a_fit_is_a_file_too(as_ada: Client, ada: User, eve: User)
     assert as_ada.get("/progress/fit/nothing.csv").status_code == 404
     as_ada.force_login(eve)
     assert as_ada.get("/progress/fit/gains.csv").status_code == 404
+
+
+def switched(user: User, **fields: Any) -> Work:
+    given = {"parameters": OWN, "fit": None}
+    return Work.objects.create(
+        user=user, kind=Work.Kind.ADOPT, **{"asked_at": timezone.now(), "given": given, **fields})
+
+
+def test_a_long_log_is_switched_by_a_process_of_its_own(
+    as_ada: Client, ada: User, started: list[Work], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adoption, "is_long", lambda user: True)
+    fit = done(ada, **judged(worth_it=True))
+    for _ in range(2):
+        assert as_ada.post("/progress/fit/adopt/", {"fit": fit.pk}).url == "/progress/fit/"
+    [work] = started
+    assert work.given == {"parameters": OWN, "fit": fit.pk}
+    Work.objects.filter(pk=work.pk).update(progress=0.37, stage="37 of 100 cards replayed", seen_at=timezone.now())
+    page = text(as_ada)
+    assert "Switching your cards to other parameters" in page
+    assert "37 of 100 cards replayed: 37%" in page
+    assert 'hx-get="/progress/fit/"' in page
+    assert "Schedule by them" not in page and 'name="adoption"' not in page
+
+
+def test_the_page_that_waited_for_a_switch_is_loaded_anew_and_told_once(as_ada: Client, ada: User) -> None:
+    done(ada, **judged(worth_it=True))
+    work = switched(ada, seen_at=timezone.now())
+    assert "HX-Refresh" not in as_ada.get("/progress/fit/", headers=HTMX).headers
+    Work.objects.filter(pk=work.pk).update(done_at=timezone.now(), result={"switched": True})
+    assert as_ada.get("/progress/fit/", headers=HTMX).headers["HX-Refresh"] == "true"
+    assert "Your cards are switched. What is due stays where it is." in text(as_ada)
+    assert "Your cards are switched" not in text(as_ada)
+
+
+def test_a_switch_that_came_to_nothing_says_so_until_a_fit_comes(as_ada: Client, ada: User) -> None:
+    long_ago = timezone.now() - timedelta(minutes=5)
+    made(ada, asked_at=long_ago, done_at=long_ago, progress=1, result=judged(worth_it=True))
+    switched(ada, asked_at=long_ago + timedelta(minutes=1), seen_at=long_ago + timedelta(minutes=2))
+    page = text(as_ada)
+    assert "stopped before it was done. Nothing was switched" in page
+    assert "Schedule by them" in page
+    done(ada, **judged(worth_it=True))
+    assert "Nothing was switched" not in text(as_ada)
