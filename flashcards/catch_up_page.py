@@ -95,10 +95,18 @@ class CatchUp:
         return self.backlog.plan(self.wanted)
 
     @cached_property
-    def plan(self) -> Plan:
-        """The plan that is shown: the one asked for, or the usual one where that doesn't work out."""
+    def plan(self) -> Plan | None:
+        """The plan that is shown: the one asked for, or the usual one where that doesn't work out; None when there is
+        more than the most days and minutes hold."""
         return self.asked_plan or self.backlog.plan(Wanted(order=self.order)) or self.backlog.plan(
             Wanted(HORIZON, order=self.order))
+
+    @property
+    def too_much_words(self) -> str:
+        """Said where no plan is."""
+        hours = MOST_MINUTES // 60
+        return (f"{self.count:,} are due, more than {HORIZON} days of {hours} hours hold at your pace. Your limit of "
+                f"{self.profile.reviews_per_day} reviews a day holds the rest back, and nothing is lost by it.")
 
     @property
     def by(self) -> tuple[str, int]:

@@ -26,7 +26,8 @@ def catch_up_page(request: HttpRequest) -> HttpResponse:
     today = study_day(now, profile.zone, profile.day_start)
     if request.method != "POST":
         page = CatchUp(request.user, today, request.GET)
-        whole, fragment = ("catch_up.html", "_plan.html") if page.count else ("caught_up.html", "caught_up.html")
+        planned = page.count and page.plan
+        whole, fragment = ("catch_up.html", "_plan.html") if planned else ("caught_up.html", "caught_up.html")
         return render_page(request, f"flashcards/{whole}", f"flashcards/{fragment}", {"page": page})
     page = CatchUp(request.user, today, request.POST)
     plan = backlog.spread(request.user, page.wanted, request.POST.get("seal", ""), now)

@@ -80,9 +80,9 @@ class Overview:
 
     @cached_property
     def catch_up(self) -> CatchUp | None:
-        """The usual plan for what waits, where a plan helps."""
+        """The usual plan for what waits, where a plan helps and can be."""
         page = CatchUp(self.profile.user, self.day.study_day, QueryDict())
-        return page if page.backlog.is_heavy else None
+        return page if page.backlog.is_heavy and page.plan else None
 
     @cached_property
     def spread(self) -> tuple[Review, int] | None:

@@ -43,6 +43,7 @@ FORECAST_DAYS = 14
 STEP_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 PACE_ATTEMPTS = 200  # the latest ones: a pace changes
 PACE_FROM = 3  # answers of a kind; one card left open over lunch is no pace
+LEFT_OPEN = 60 * 60  # seconds, from which a card was left open rather than thought about
 LONGEST_PAUSE = 30  # days missed that a row of study days still outlasts
 IDENTITY = "pk", "note_id", "asked"
 FIRST_LOOK = 300  # new cards: nearly always enough to fill the day's limit
@@ -611,6 +612,8 @@ def pace_of(user: User) -> dict[str, int]:
     """The median seconds that this person takes, from first look to grade, by kind of card answered often enough."""
     taken: dict[str, list[int]] = {}
     for kind, seconds in PACES.all(user=user.pk):
+        if seconds >= LEFT_OPEN:
+            continue
         taken.setdefault(kind or "number", []).append(seconds)
     return {kind: round(median(seconds)) for kind, seconds in taken.items() if len(seconds) >= PACE_FROM}
 

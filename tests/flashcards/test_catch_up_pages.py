@@ -63,6 +63,18 @@ def test_after_three_weeks_today_says_what_is_still_known_and_how_to_go_on(as_ad
     assert "paused for 20 days" in page
 
 
+def test_more_than_any_plan_holds_is_said_and_today_goes_on(as_ada: Client, away: list[Card]):
+    Question.objects.update(minutes=11 * 60)  # one of them takes more than the ten hours of a plan's longest day
+    page = text(as_ada.get(CATCH_UP))
+    assert "30 are due, more than 90 days of 10 hours hold at your pace. Your limit of 24 reviews a day" in page
+    assert "Use this plan" not in page
+    today = text(as_ada.get(TODAY))
+    assert "Start" in today
+    assert "Use this plan" not in today
+    text(as_ada.post(CATCH_UP, {"days": "9", "seal": "x"}, follow=True))
+    text(as_ada.get(CATCH_UP, {"days": "9", "minutes": "9"}, headers={"HX-Request": "true"}))
+
+
 def test_an_ordinary_day_has_no_plan(as_ada: Client, ada: User, deal: Callable):
     deal(2)
     assert "Use this plan" not in text(as_ada.get(TODAY))

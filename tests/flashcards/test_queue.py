@@ -288,15 +288,15 @@ def test_an_undone_day_is_no_day(card: Card, ada: User) -> None:
 def test_minutes_are_the_questions_own_until_a_pace_is_known(deal: Callable[[int], list[Card]], ada: User) -> None:
     first, *rest = deal(4)
     assert queue.today(ada, NOON).minutes == 12  # 4 of 3 minutes
-    for at, minutes in enumerate((4, 5, 30)):
+    for at, minutes in enumerate((4, 5, 30, 300)):
         now = NOON + at * DAY
         services.open_card(first, now)
         first.refresh_from_db()
         attempt = services.commit_attempt(first, ordinal=first.next_ordinal, now=now + MINUTE)
         services.answer_card(first, EASY, ordinal=first.next_ordinal, now=now + minutes * MINUTE, attempt=attempt)
-    assert Attempt.objects.filter(kind="grade").count() == 3
+    assert Attempt.objects.filter(kind="grade").count() == 4
     day = queue.today(ada, NOON + 2 * DAY)
-    assert [place.seconds for place in day.first_in_line] == [300] * 3  # the median of 4, 5 and 30 minutes
+    assert [place.seconds for place in day.first_in_line] == [300] * 3  # the median of 4, 5, 30; 5 h are no pace
     assert day.minutes == 15
 
 
