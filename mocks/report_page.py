@@ -189,7 +189,7 @@ class ReportPage:
     def opened(self) -> set[int]:
         """The numbers of the questions whose points stand open: those with something to settle and the one that was
         just settled; else the one with most to see. On paper all."""
-        rows = [row for row in self.asked if row.points]
+        rows = [row for row in self.asked if row.points and not self.report.is_blind]
         if self.in_print:
             return {row.number for row in rows}
         named = {row.number for row in rows if str(row.number) == self.named or (self.may_agree and any(
