@@ -165,12 +165,14 @@ def pose_plan(row: Interview) -> list[dict[str, Any]]:
     return asked
 
 
-def begin(user: User, row: Interview, now: datetime, key: UUID | None = None) -> Event:
+def begin(
+    user: User, row: Interview, now: datetime, key: UUID | None = None, stamp: str = room.Room().stamp
+) -> Event:
     """Start the interview: its questions are posed and kept, and the clock runs. Raises Refusal."""
     asked = pose_plan(row)
     with transaction.atomic():
         detail = {"items": items_of(asked, row.plan), "minutes": row.minutes}
-        event = record(user, row, "start", detail, now, key=key, stamp=room.Room().stamp)
+        event = record(user, row, "start", detail, now, key=key, stamp=stamp)
         begun = Interview.objects.get(pk=row.pk)
         if not begun.asked:
             begun.asked = asked
@@ -268,7 +270,12 @@ def close_answers(row: Interview, begins_at: datetime, ends_at: datetime) -> Non
 
 def be_seen(row: Interview, user: User, now: datetime) -> None:
     """Note that this person's page is open; written at most every ten seconds."""
-    Seat.objects.filter(interview=row, user=user).exclude(seen_at__gt=now - SEEN_EVERY).update(seen_at=now)
+    see(row.pk, user, now)
+
+
+def see(interview: int, user: User, now: datetime) -> None:
+    """The same by the interview's number."""
+    Seat.objects.filter(interview=interview, user=user).exclude(seen_at__gt=now - SEEN_EVERY).update(seen_at=now)
 
 
 def rebuild(row: Interview, *, write: bool = True) -> bool:

@@ -1,7 +1,7 @@
 """Teams, plans, rooms and reports. A literal path stands before those that begin with an interview's code."""
 from django.urls import path
 
-from mocks import plan_views, report_views, solo_views, team_views
+from mocks import plan_views, report_views, room_views, solo_views, team_views
 
 app_name = "mocks"
 urlpatterns = [
@@ -33,4 +33,8 @@ urlpatterns = [
     path("<slug:code>/scores/", report_views.scores, name="scores"),
     path("<slug:code>/scores/agree/", report_views.agree, name="agree"),
     path("<slug:code>/scores/agree-call/", report_views.agree_call, name="agree_call"),
+    path("<slug:code>/", room_views.room_page, name="room"),
+    path("<slug:code>/feed/", room_views.feed, name="feed"),
+    path("<slug:code>/do/<slug:kind>/", room_views.act, name="act"),
+    path("<slug:code>/lab/", room_views.lab, name="lab"),
 ]

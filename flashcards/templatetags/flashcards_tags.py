@@ -75,7 +75,7 @@ def predict_form(context: RequestContext) -> dict[str, Any]:
     What a person says who is signed in is kept, and their score is of that lab; anybody else's is in the address alone.
     """
     stage, user = context["stage"], context["request"].user
-    kept = user.is_authenticated
+    kept = user.is_authenticated and not context.get("in_room")  # what is said in an interview is the room's
     right, asked = predictions.score_of(user, stage.lab.slug) if kept else stage.score
     return {
         "stage": stage, "embedded": context.get("embedded"), "csrf_token": context.get("csrf_token"), "kept": kept,

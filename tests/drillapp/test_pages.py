@@ -24,7 +24,7 @@ OPEN_TO_STRANGERS = {
 # Open to whoever holds the secret in the address.
 BY_SECRET = {"flashcards:calendar", "flashcards:stop_mail", "mocks:join"}
 SAMPLE = {"pk": "1", "slug": "scheduler", "token": "none", "key": "none", "uidb36": "1", "app_label": "questions"}
-SAMPLE |= {"object_id": "1", "number": "1", "content_type_id": "1", "url": "none", "what": "none"}
+SAMPLE |= {"kind": "note", "object_id": "1", "number": "1", "content_type_id": "1", "url": "none", "what": "none"}
 SAMPLE |= {"code": "none", "member": "1"}
 
 

@@ -6,7 +6,10 @@
   said.className = "message failed";
   said.innerHTML = "<b>No connection.</b> What you typed stays on this page, and nothing was recorded. Try again when you are back.";
 
-  document.addEventListener("htmx:sendError", () => document.getElementById("messages").replaceChildren(said));
+  document.addEventListener("htmx:sendError", (event) => {
+    if (event.target.id === "feed") return; // a room says so itself, and asks again
+    document.getElementById("messages").replaceChildren(said);
+  });
   document.addEventListener("htmx:afterOnLoad", () => said.remove());
   document.addEventListener("htmx:beforeCleanupElement", (event) => {
     event.target.addEventListener("htmx:beforeOnLoad", (answer) => answer.preventDefault());

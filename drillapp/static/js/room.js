@@ -1,0 +1,396 @@
+// The room's page: asks for news each second, keeps what is typed, lets clocks run. Without it forms and links do the work.
+(function () {
+  "use strict";
+
+  const room = document.querySelector("[data-room]");
+  if (!room) return;
+  document.documentElement.classList.add("scripted");
+
+  // News. htmx asks each second; a page that nobody looks at asks less often, and so does one without a connection.
+
+  const HIDDEN_EVERY = 5000; // ms
+  const LOST_EVERY = 2000;
+  const ASLEEP = 10000; // a tick this late means that the device slept
+  let asked = 0; // when news was last asked for
+  let lost = false;
+  let known = -1; // how many events the page knows of
+
+  function isRoom(event) {
+    const path = event.detail.requestConfig?.path || event.detail.path || event.detail.pathInfo?.requestPath || "";
+    return path.startsWith(room.dataset.room);
+  }
+
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (!isRoom(event)) return;
+    const at = document.getElementById("feed-at");
+    const look = at.elements.look;
+    if (look && !("look" in event.detail.parameters)) event.detail.parameters.look = look.value;
+    event.detail.parameters.seen = Array.from(document.querySelectorAll("[data-region]")).map(seenOf).join(",");
+  });
+
+  // A lab that its reader sets tells itself what it shows by then.
+  function seenOf(region) {
+    const inside = region.querySelector("[data-seen-now]");
+    return region.dataset.region + ":" + (inside || region).dataset[inside ? "seenNow" : "seen"];
+  }
+
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.target.id !== "feed") return;
+    const now = performance.now();
+    const every = document.hidden ? HIDDEN_EVERY : lost ? LOST_EVERY : 0;
+    if (now - asked < every) event.preventDefault();
+    else asked = now;
+  });
+
+  // An answer that left before a newer one tells of an older room.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const length = Number(event.detail.xhr.getResponseHeader("Room-Length") ?? NaN);
+    if (!isRoom(event) || Number.isNaN(length)) return;
+    if (length < known) event.detail.shouldSwap = false;
+    else known = length;
+  });
+
+  function connection(up) {
+    lost = !up;
+    document.getElementById("room-lost").hidden = up;
+    for (const mark of document.querySelectorAll("[data-connection]")) mark.textContent = up ? mark.dataset.up : mark.dataset.down;
+    if (up) keepAll();
+  }
+
+  for (const name of ["htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(name, (event) => { if (isRoom(event)) connection(false); });
+  }
+  document.addEventListener("htmx:afterOnLoad", (event) => { if (lost && isRoom(event)) connection(true); });
+
+  function askForAll() {
+    for (const region of document.querySelectorAll("[data-region]")) if (!region.querySelector("[data-seen-now]")) region.dataset.seen = "";
+    const at = document.getElementById("feed-at");
+    at.elements.after.value = "";
+    asked = 0;
+  }
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) asked = 0; });
+
+  // Swaps. What is typed stays: a region about the same thing is brought up to date in place; what another takes the
+  // place of is carried over, or kept at once when there is no place for it.
+
+  let carried = [];
+
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const region = event.detail.target;
+    if (!region.dataset.region) return;
+    const fresh = event.detail.fragment.querySelector("[data-region]") || event.detail.fragment.firstElementChild;
+    if (!fresh) return;
+    const clock = fresh.querySelector("[data-clock], [data-left]");
+    if (!clock && fresh.dataset.seen === seenOf(region).split(":")[1]) {
+      event.detail.shouldSwap = false;
+    } else if (fresh.dataset.patch && fresh.dataset.patch === region.dataset.patch) {
+      patch(region, fresh);
+      event.detail.shouldSwap = false;
+    } else {
+      carry(region, fresh);
+    }
+  });
+
+  function patch(region, fresh) {
+    for (const there of fresh.querySelectorAll("input[id], textarea[id]")) {
+      const mine = document.getElementById(there.id);
+      if (!mine || isWaiting(mine)) continue;
+      if (mine.type === "radio") mine.checked = there.defaultChecked;
+      else if (mine.value !== there.value) setValue(mine, there.value);
+    }
+    for (const there of fresh.querySelectorAll("form[id]")) {
+      const mine = document.getElementById(there.id);
+      if (!mine) continue;
+      mine.className = there.className + (mine.classList.contains("current") ? " current" : "");
+      const mark = mine.elements.mark;
+      if (mark && !waiting.has(mine)) mark.value = there.elements.mark.value;
+    }
+    region.dataset.seen = fresh.dataset.seen;
+  }
+
+  function setValue(field, text) {
+    const at = document.activeElement === field ? [field.selectionStart, field.selectionEnd] : null;
+    field.value = text;
+    if (at) field.setSelectionRange(at[0], at[1]);
+  }
+
+  function carry(region, fresh) {
+    const open = Array.from(region.querySelectorAll("details[open] > summary"), (one) => one.textContent);
+    for (const summary of fresh.querySelectorAll("details > summary")) {
+      if (open.includes(summary.textContent)) summary.parentElement.open = true;
+    }
+    for (const field of region.querySelectorAll("input[id], textarea[id]")) {
+      if (field.type === "radio" || field.value === field.defaultValue || field.value === sent.get(field.form)) continue;
+      const there = fresh.querySelector("#" + CSS.escape(field.id));
+      if (there) carried.push([field.id, field.value]);
+    }
+    for (const [form] of waiting) if (region.contains(form) && !fresh.querySelector("#" + CSS.escape(form.id))) keep(form);
+  }
+
+  document.addEventListener("htmx:oobAfterSwap", () => {
+    const fields = carried;
+    carried = [];
+    for (const [id, value] of fields) {
+      const field = document.getElementById(id);
+      if (!field || field.value === value) continue;
+      field.value = value;
+      if (field.dataset.kept) noteChange(field);
+    }
+  });
+
+  const sent = new Map(); // what a form that empties itself was sent with
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.target.matches("[data-clears]")) sent.set(event.target, event.target.elements.text.value);
+  });
+
+  // Kept fields: what is typed goes to the server after a moment, again and again until it has it.
+
+  const waiting = new Map(); // form: names of the fields that the server has not yet
+  const busy = new Set();
+  const timers = new Map();
+
+  function isWaiting(field) {
+    return field.form && waiting.has(field.form) && waiting.get(field.form).has(field.name);
+  }
+
+  function draftName(form, name) {
+    return "room " + form.getAttribute("action") + " " + form.id + " " + name;
+  }
+
+  function noteChange(field) {
+    const form = field.form;
+    if (!waiting.has(form)) waiting.set(form, new Set());
+    waiting.get(form).add(field.name);
+    if (field.type !== "radio") remember(form, field.name);
+    tell(form, "");
+    keepIn(form, Number(field.dataset.kept));
+  }
+
+  function remember(form, name) {
+    try { sessionStorage.setItem(draftName(form, name), valueOf(form, name)); } catch { /* full or forbidden: the field has it */ }
+  }
+
+  function valueOf(form, name) {
+    return form.elements[name].value;
+  }
+
+  function keepIn(form, ms) {
+    clearTimeout(timers.get(form));
+    timers.set(form, setTimeout(() => keep(form), ms));
+  }
+
+  function keepAll() {
+    for (const [form] of waiting) keep(form);
+  }
+
+  async function keep(form, leaving) {
+    clearTimeout(timers.get(form));
+    const names = waiting.has(form) ? Array.from(waiting.get(form)) : [];
+    if (!names.length || (busy.has(form) && !leaving)) return;
+    const body = new URLSearchParams();
+    for (const field of form.querySelectorAll("input[type=hidden]")) body.append(field.name, field.value);
+    const values = Object.fromEntries(names.map((name) => [name, valueOf(form, name)]));
+    for (const name of names) body.append(name, values[name]);
+    busy.add(form);
+    let again = 0;
+    try {
+      const response = await fetch(form.getAttribute("action"), {
+        method: "POST", body, headers: { Accept: "application/json" }, keepalive: Boolean(leaving) && body.toString().length < 60000,
+      });
+      if (!response.ok || response.redirected) {
+        tell(form, "Not kept: the server did not take it. It stays here and is tried again.");
+        again = 5000;
+      } else {
+        const answer = await response.json();
+        if (answer.leave) return window.location.assign(answer.leave);
+        if (answer.fault) {
+          tell(form, "Not kept: " + answer.fault);
+          for (const name of names) if (valueOf(form, name) === values[name]) settle(form, name, false);
+        } else {
+          for (const name of names) if (valueOf(form, name) === values[name]) settle(form, name, true);
+          if (answer.mark) form.elements.mark.value = answer.mark;
+          if (answer.other) other(form, answer.other);
+          if (!waiting.has(form)) tell(form, "kept");
+          again = 300;
+        }
+        if (lost) connection(true);
+      }
+    } catch {
+      connection(false);
+      tell(form, "not sent yet");
+      again = 2000;
+    } finally {
+      busy.delete(form);
+    }
+    if (waiting.has(form)) keepIn(form, again || 300);
+  }
+
+  function settle(form, name, isKept) {
+    waiting.get(form).delete(name);
+    if (!waiting.get(form).size) waiting.delete(form);
+    const field = form.elements[name];
+    if (isKept) {
+      try { sessionStorage.removeItem(draftName(form, name)); } catch { /* nothing was remembered */ }
+      if (field.type !== undefined) field.defaultValue = field.value;
+    }
+  }
+
+  function tell(form, words) {
+    const told = form.querySelector("[data-told]");
+    if (told) told.textContent = words;
+  }
+
+  // Another device of the same person wrote meanwhile: its text is shown, to be taken in or left.
+  function other(form, text) {
+    const place = form.querySelector("[data-other]");
+    if (!place) return;
+    place.querySelector("[data-other-text]").textContent = text;
+    place.hidden = false;
+  }
+
+  document.addEventListener("input", (event) => {
+    if (event.target.dataset?.kept && event.target.form?.dataset.keep !== undefined) noteChange(event.target);
+  });
+  document.addEventListener("submit", (event) => {
+    if (event.target.dataset.keep === undefined) return;
+    event.preventDefault();
+    for (const field of event.target.querySelectorAll("[data-kept]:not([type=radio])")) if (field.value !== field.defaultValue) noteChange(field);
+    keep(event.target);
+  });
+  window.addEventListener("pagehide", () => { for (const [form] of waiting) keep(form, true); });
+  window.addEventListener("online", () => { asked = 0; keepAll(); });
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-take-other], [data-leave-other]");
+    if (!button) return;
+    const form = button.form || button.closest("form");
+    const field = form.querySelector("textarea");
+    if (button.matches("[data-take-other]")) {
+      field.value += "\n\n" + form.querySelector("[data-other-text]").textContent;
+      noteChange(field);
+    }
+    form.querySelector("[data-other]").hidden = true;
+    field.focus();
+  });
+
+  // What an earlier look at this page could not send any more.
+  function restore() {
+    for (const field of document.querySelectorAll("[data-keep] [data-kept]:not([type=radio])")) {
+      let draft = null;
+      try { draft = sessionStorage.getItem(draftName(field.form, field.name)); } catch { /* none is remembered */ }
+      if (draft !== null && draft !== field.value) {
+        field.value = draft;
+        noteChange(field);
+      }
+    }
+  }
+
+  // Scores by key: 0 to 3 for the row in hand, the arrows move; the chosen one pressed again is taken back.
+
+  function rows() {
+    return Array.from(document.querySelectorAll("[data-points] .point[id]")).filter((row) => row.getClientRects().length);
+  }
+
+  function current() {
+    const all = rows();
+    return all.find((row) => row.contains(document.activeElement)) || all.find((row) => row.classList.contains("current"));
+  }
+
+  function makeCurrent(row) {
+    for (const each of document.querySelectorAll(".point.current")) each.classList.remove("current");
+    if (row) row.classList.add("current");
+  }
+
+  document.addEventListener("focusin", (event) => {
+    const row = event.target.closest?.(".point[id]");
+    if (row) makeCurrent(row);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || document.querySelector("dialog[open]")) return;
+    const typing = event.target.matches?.("textarea, select, input:not([type=radio])");
+    const off = document.body.dataset.singleKeys === "off";
+    const all = rows();
+    if (typing || off || !all.length) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      const at = all.indexOf(current());
+      const next = all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + step))];
+      makeCurrent(next);
+      (next.querySelector("input:checked") || next.querySelector("input[type=radio]")).focus({ preventScroll: true });
+      next.scrollIntoView({ block: "nearest" });
+    } else if (/^[0-3]$/.test(event.key)) {
+      const row = current() || all[0];
+      makeCurrent(row);
+      choose(row.querySelector('input[type=radio][value="' + event.key + '"]'), true);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }, true);
+
+  function choose(radio, pressed) {
+    if (!radio || radio.disabled) return;
+    radio.checked = pressed;
+    noteChange(radio);
+  }
+
+  let wasChecked = null;
+  document.addEventListener("pointerdown", (event) => {
+    const radio = event.target.closest?.(".anchor")?.querySelector("input");
+    wasChecked = radio?.checked ? radio : null;
+  });
+  document.addEventListener("click", (event) => {
+    if (wasChecked && event.target === wasChecked) {
+      choose(wasChecked, false);
+      wasChecked = null;
+    }
+  });
+
+  // Clocks run on from what the server said, by a clock that nobody sets.
+
+  const begun = new WeakMap();
+  let ticked = performance.now();
+
+  function words(ms) {
+    const seconds = Math.floor(Math.max(0, ms) / 1000);
+    const pad = (number) => String(number).padStart(2, "0");
+    const minutes = Math.floor(seconds / 60);
+    return minutes >= 60
+      ? Math.floor(minutes / 60) + ":" + pad(minutes % 60) + ":" + pad(seconds % 60)
+      : minutes + ":" + pad(seconds % 60);
+  }
+
+  function tick() {
+    const now = performance.now();
+    for (const clock of document.querySelectorAll("[data-clock], [data-left]")) {
+      if (!begun.has(clock)) begun.set(clock, now);
+      const runs = clock.dataset.runs !== undefined;
+      const spent = Number(clock.dataset.spent) + (runs ? now - begun.get(clock) : 0);
+      const allowed = Number(clock.dataset.allowed);
+      if (clock.dataset.left !== undefined) {
+        say(clock, Math.max(0, Math.ceil((allowed - spent) / 60000)) + " min left");
+        continue;
+      }
+      say(clock.querySelector("[data-figures]"), words(spent));
+      say(clock.querySelector("[data-past]"), spent > allowed ? words(spent - allowed) + " over" : "");
+      clock.classList.toggle("over", spent > allowed);
+      const bar = clock.querySelector("[data-bar]");
+      if (bar) bar.setAttribute("width", (176 * Math.min(1, spent / Math.max(1, allowed))).toFixed(1));
+    }
+    if (now - ticked > ASLEEP) askForAll();
+    ticked = now;
+  }
+
+  function say(place, text) {
+    if (place && place.textContent !== text) place.textContent = text;
+  }
+
+  document.addEventListener("htmx:oobAfterSwap", () => { tick(); restore(); if (lost === false) markConnection(); });
+  function markConnection() {
+    for (const mark of document.querySelectorAll("[data-connection]:empty")) mark.textContent = mark.dataset.up;
+  }
+
+  tick();
+  restore();
+  markConnection();
+  setInterval(tick, 250);
+})();

@@ -1,0 +1,115 @@
+"""What a room's forms say, as the detail of an event: one reader for each kind of act."""
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.http import QueryDict
+
+from mocks import lab_address
+from mocks.room import Room
+
+NO_NUMBER = -1  # what a field holds that is no whole number: no place in any list, no score
+MOVING = frozenset({"start", "call_off", "ask", "phase", "skip", "debrief", "end"})  # these name where they start from
+MARKED = ("evidence", "comment")
+CALLED = ("verdict", "level", "reason")
+
+
+def number(text: str) -> int:
+    """A whole number as a form sends it, NO_NUMBER for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else NO_NUMBER
+
+
+def text_of(form: QueryDict, name: str) -> str:
+    """A text as it was typed, its lines ended by one character as everywhere here."""
+    return form.get(name, "").replace("\r\n", "\n")
+
+
+def key_of(form: QueryDict) -> UUID | None:
+    """What the page called the act; None when it gave it no name."""
+    try:
+        return UUID(form.get("key", ""))
+    except ValueError:
+        return None
+
+
+def stamp_of(form: QueryDict, kind: str) -> str | None:
+    """Where the page saw the interview; only acts that move it on depend on that."""
+    return form.get("stamp", "") if kind in MOVING else None
+
+
+def nothing(form: QueryDict) -> dict[str, Any]:
+    return {}
+
+
+def position(form: QueryDict) -> dict[str, Any]:
+    return {"position": number(form.get("position", ""))}
+
+
+def to(form: QueryDict) -> dict[str, Any]:
+    return {"to": form.get("to", "")}
+
+
+def extension(form: QueryDict) -> dict[str, Any]:
+    return {"minutes": number(form.get("minutes", "")), "of": form.get("of", "")}
+
+
+def numbered(form: QueryDict) -> dict[str, Any]:
+    return {"number": number(form.get("number", ""))}
+
+
+def pushed(form: QueryDict) -> dict[str, Any]:
+    """The lab's address with nothing said in it. Raises Refusal for what is no lab's."""
+    return {"address": lab_address.to_push(form.get("address", ""), own=form.get("own", ""))}
+
+
+def scratched(form: QueryDict) -> dict[str, Any]:
+    return position(form) | {"text": text_of(form, "text")}
+
+
+def noted(form: QueryDict) -> dict[str, Any]:
+    return {"text": text_of(form, "text")}
+
+
+def named(form: QueryDict) -> dict[str, Any]:
+    return {"names": number(form.get("names", ""))}
+
+
+def scored(form: QueryDict) -> dict[str, Any]:
+    """A point's score and words, of which the event names what the form brings. An empty value takes a score back."""
+    detail = position(form) | {"point": form.get("point", "")}
+    if "value" in form:
+        detail["value"] = number(form["value"]) if form["value"] else None
+    return detail | {name: text_of(form, name) for name in MARKED if name in form}
+
+
+def called(form: QueryDict) -> dict[str, Any]:
+    return {name: text_of(form, name) for name in CALLED if name in form}
+
+
+def agreed(form: QueryDict) -> dict[str, Any]:
+    return position(form) | {"point": form.get("point", ""), "value": number(form.get("value", ""))}
+
+
+def released(form: QueryDict) -> dict[str, Any]:
+    return {"parts": form.getlist("parts")}
+
+
+READERS: Mapping[str, Callable[[QueryDict], dict[str, Any]]] = {
+    "start": nothing, "call_off": nothing, "ask": position, "phase": to, "skip": nothing, "debrief": nothing,
+    "end": nothing, "pause": nothing, "resume": nothing, "extend": extension, "hint": numbered, "follow_up": numbered,
+    "push_lab": pushed, "close_lab": nothing, "scratch": scratched, "note": noted, "drop_note": named,
+    "score": scored, "call": called, "submit": nothing, "agree": agreed, "agree_call": called, "release": released,
+}
+
+
+def changes_nothing(kind: str, detail: Mapping[str, Any], room: Room, who: str) -> bool:
+    """Whether a kept field holds what is kept already: then there is no act."""
+    at = detail.get("position")
+    if type(at) is not int or not 0 <= at < len(room.items):
+        return False
+    if kind == "scratch":
+        return detail["text"] == room.items[at].scratch
+    if kind != "score":
+        return False
+    mark = room.mark(who, at, detail["point"])
+    return all(detail[name] == getattr(mark, name) for name in ("value", *MARKED) if name in detail)

@@ -1,0 +1,186 @@
+"""The room: one address for everybody in it, its news, and what is done there."""
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from calculators.models.base import Refusal
+from drillapp.htmx import wants_fragment
+from mocks import access, acts, services
+from mocks.access import Presence
+from mocks.glance import glance_at
+from mocks.lab_page import LabPage
+from mocks.models import Event
+from mocks.room_page import RoomPage
+from mocks.sides import mark_of
+
+OUT = "You are no longer in that interview."
+View = Callable[..., HttpResponse]
+
+
+def or_leave(view: View) -> View:
+    """An open page of somebody who is out of the room goes to the Mock page, so that nothing of the room stays in view;
+    a page that is asked for afresh is simply not there."""
+
+    @wraps(view)
+    def judged(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Http404:
+            if not (wants_fragment(request) or wants_json(request)):
+                raise
+            messages.info(request, OUT)
+            if wants_json(request):
+                return JsonResponse({"leave": reverse("mocks:mock")})
+            return HttpResponse(headers={"HX-Redirect": reverse("mocks:mock")})
+
+    return judged
+
+
+@require_safe
+@login_required
+def room_page(request: HttpRequest, code: str) -> HttpResponse:
+    """The interview as this person's part has it."""
+    presence, now = access.room_for(request.user, code), timezone.now()
+    services.be_seen(presence.interview, request.user, now)
+    return show(request, RoomPage(presence, now, look=look_of(request.GET)))
+
+
+@require_safe
+@login_required
+@or_leave
+def feed(request: HttpRequest, code: str) -> HttpResponse:
+    """What is new since the page was made: nothing (204), or the regions that have changed."""
+    now = timezone.now()
+    if (glance := glance_at(request.user, code, now)) is None:
+        raise Http404("no such interview")
+    if glance.to_be_seen:
+        services.see(glance.interview, request.user, now)
+    told = (request.GET.get("after"), request.GET.get("here"))
+    if told == (str(glance.length), glance.here) and not glance.is_alone:
+        return HttpResponse(status=204)
+    page = RoomPage(access.room_for(request.user, code), now, look=look_of(request.GET))
+    if told == (str(page.glance.length), page.glance.here):
+        return HttpResponse(status=204)
+    return changes(request, page, request.GET.get("seen", ""))
+
+
+@require_POST
+@login_required
+@or_leave
+def act(request: HttpRequest, code: str, kind: str) -> HttpResponse:
+    """Do something in the room and show how it stands then: as news, as the page, or for a kept field as JSON."""
+    presence, now = access.room_for(request.user, code), timezone.now()
+    if kind not in acts.READERS:
+        raise Http404("no such act")
+    form, failed = request.POST, {}
+    try:
+        event = do(presence, kind, request, now)
+    except services.Missed:
+        event, sentence = None, who_moved(presence)
+        messages.info(request, sentence)
+        failed = {"kind": kind, "why": sentence}
+    except Refusal as refusal:
+        event, failed = None, {"kind": kind, "why": str(refusal), "typed": form.get("text", form.get("address", ""))}
+        if not wants_json(request):
+            messages.error(request, str(refusal))
+    if wants_json(request):
+        return JsonResponse({"fault": failed["why"]} if failed else kept(event, form))
+    fresh = access.room_for(request.user, code)
+    page = RoomPage(fresh, now, look=look_of(form), failed=failed)
+    if wants_fragment(request):
+        return changes(request, page, form.get("seen", ""))
+    if failed.get("typed"):
+        return show(request, page)
+    look = f"?look={page.look + 1}" if page.look is not None else ""
+    return redirect(page.address + look)
+
+
+@require_safe
+@login_required
+@or_leave
+def lab(request: HttpRequest, code: str) -> HttpResponse:
+    """The lab that was pushed, for its candidate to work in: what is set there is recorded, as each of its links is a
+    step taken. For others it stands as the candidate has it."""
+    presence, now = access.room_for(request.user, code), timezone.now()
+    given = request.GET.dict() if request.method == "GET" else {}
+    page = LabPage(presence, given, now)
+    if page.lab is None:
+        if wants_fragment(request):
+            return HttpResponse("")
+        messages.info(request, "No lab is open in this interview now.")
+        return redirect("mocks:room", code)
+    if request.method == "GET" and (said := page.to_record):
+        try:
+            services.record(request.user, presence.interview, *said, now)
+        except Refusal as refusal:
+            messages.info(request, str(refusal))
+            return HttpResponse("") if wants_fragment(request) else redirect("mocks:room", code)
+    return page.render(request)
+
+
+def do(presence: Presence, kind: str, request: HttpRequest, now: Any) -> Event | None:
+    """Write the act down; None where it would change nothing. Raises Refusal."""
+    row, form = presence.interview, request.POST
+    if kind == "start":
+        return services.begin(request.user, row, now, acts.key_of(form), stamp=form.get("stamp", ""))
+    detail = acts.READERS[kind](form)
+    if acts.changes_nothing(kind, detail, row.folded(), presence.who):
+        return None
+    return services.record(
+        request.user, row, kind, detail, now, key=acts.key_of(form), stamp=acts.stamp_of(form, kind))
+
+
+def who_moved(presence: Presence) -> str:
+    """Who did what made a page be behind."""
+    last = Event.objects.filter(interview=presence.interview, kind__in=acts.MOVING).select_related("actor").last()
+    who = "You" if last and last.actor == presence.user else last.actor.name if last and last.actor else "Somebody"
+    return f"{who} moved on meanwhile; this is how the interview stands now. Nothing was done twice."
+
+
+def kept(event: Event | None, form: Any) -> dict[str, Any]:
+    """What a field that is kept as one types is told: for a scratchpad what it goes on from now, and the text of
+    another device that it took the place of."""
+    if event is None or event.kind != "scratch":
+        return {"mark": mark_of(acts.text_of(form, "text"))} if "text" in form else {}
+    before = Event.objects.filter(
+        interview=event.interview_id, kind="scratch", ordinal__lt=event.ordinal,
+        detail__position=event.detail["position"]).last()
+    replaced = before.detail["text"] if before else ""
+    told = {"mark": mark_of(event.detail["text"])}
+    if form.get("mark") and form["mark"] != mark_of(replaced) and replaced.strip():
+        told["other"] = replaced
+    return told
+
+
+def look_of(form: Any) -> int | None:
+    """The question that an interviewer's page looks at, counted from 0; None for the one in hand."""
+    number = acts.number(form.get("look", ""))
+    return number - 1 if number > 0 else None
+
+
+def show(request: HttpRequest, page: RoomPage) -> HttpResponse:
+    response = render(request, "mocks/room/room.html", {"room": page, "side": page.side, "now_ms": page.now_ms})
+    response["Cache-Control"] = "no-store"  # so that Back never shows a room as it was
+    return response
+
+
+def changes(request: HttpRequest, page: RoomPage, seen: str) -> HttpResponse:
+    """The regions that the page has not as they are, to be swapped out of band."""
+    context = {
+        "room": page, "side": page.side, "now_ms": page.now_ms, "regions": page.changed(seen), "out_of_band": True}
+    response = render(request, "mocks/room/_changes.html", context)
+    response["Room-Length"] = str(page.glance.length)
+    return response
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Whether a field that is kept as one types asks, not a page."""
+    return request.headers.get("Accept") == "application/json"
