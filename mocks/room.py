@@ -14,6 +14,7 @@ MOST_NOTE = 2_000
 MOST_ADDRESS = 4_000
 MOST_EXTENSION_MINUTES = 60
 LATE_MS = 15_000  # within which a text typed before the interview moved on still arrives
+LATE_ALONE_MS = 2_000
 LEAST_SCORE, MOST_SCORE = 0, 3
 VERDICTS = ("strong yes", "yes", "no", "strong no")
 LEVELS = ("senior", "staff", "principal")
@@ -467,7 +468,8 @@ def refuse(room: Room, event: Event, role: Role | None, *, alone: bool = False, 
         raise Refusal("Your part in this interview does not do that.")
     if room.phase not in BEFORE.get(kind, tuple(Phase)):
         raise Refusal(f"Not now: this interview is in its phase “{room.phase}”.")
-    if alone and kind == "scratch" and room.phase not in ASKING:  # no moment's grace: nobody but the clock moves on
+    late = room.phase not in ASKING and event.at_ms - (room.moved_ms or 0) > LATE_ALONE_MS
+    if alone and kind == "scratch" and late:  # only what was on its way: nobody but the clock moves on
         raise Refusal(f"Not now: this interview is in its phase “{room.phase}”.")
     if kind in CHECKS:
         CHECKS[kind](room, event)

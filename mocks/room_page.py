@@ -12,6 +12,7 @@ from calculators.labs import LABS
 from calculators.models.base import Refusal
 from mocks import lab_address, services, sides
 from mocks.access import Presence
+from mocks.alone import AloneSide, alone_side
 from mocks.glance import Glance, glance_at
 from mocks.models import Interview, Seat, in_ms
 from mocks.room import Phase, Role, Room
@@ -50,7 +51,7 @@ def about_scratch(side: CandidateSide) -> str:
     return f"{side.scratch.position}:{side.scratch.open}" if side.scratch else ""
 
 
-def about_score(side: InterviewerSide) -> str:
+def about_score(side: InterviewerSide | AloneSide) -> str:
     return f"{side.looked}:{side.submitted}" if side.points else ""
 
 
@@ -88,7 +89,24 @@ INTERVIEWER: Mapping[str, Plan] = {
     "scratch": Plan("mocks/room/_scratch_seen.html", lambda side: side.scratch),
     "notes": Plan("mocks/room/_notes.html", lambda side: side.notes),
 }
-PLANS = {Role.CANDIDATE.value: CANDIDATE, Role.OBSERVER.value: OBSERVER, Role.INTERVIEWER.value: INTERVIEWER}
+ALONE: Mapping[str, Plan] = {
+    name: Plan(plan.template, lambda side, of=plan.of: of(side.seen), plan.about, plan.live)
+    for name, plan in CANDIDATE.items() if name not in ("ask", "scratch")
+} | {
+    "ask": Plan("mocks/room/_alone_ask.html", lambda side: (side.seen.place, side.seen.ask, side.time_was_up),
+                live=True),
+    "acts": Plan("mocks/room/_alone_acts.html", lambda side: (side.stamp, side.seen.place, side.next_hint,
+                                                              side.own_lab, side.seen.lab is None, side.coming)),
+    "scratch": Plan("mocks/room/_scratch.html", lambda side: side.seen.scratch, lambda side: about_scratch(side.seen)),
+    "staff": Plan("mocks/room/_alone_staff.html", lambda side: (side.looked, side.staff)),
+    "score": Plan("mocks/room/_alone_score.html", lambda side: (side.looked, side.points), about_score),
+    "further": Plan("mocks/room/_alone_further.html", lambda side: (side.looked, side.traps, side.follow_ups)),
+    "onward": Plan("mocks/room/_alone_onward.html", lambda side: (side.stamp, side.seen.place, side.coming,
+                                                                  side.unscored)),
+}
+PLANS = {
+    Role.CANDIDATE.value: CANDIDATE, Role.OBSERVER.value: OBSERVER, Role.INTERVIEWER.value: INTERVIEWER, "alone": ALONE,
+}
 
 
 class RoomPage:
@@ -100,7 +118,7 @@ class RoomPage:
         self.presence, self.now, self.look = presence, now, look
         self.failed = failed or {}  # an act that was refused: its kind, why, and what was typed
         self.state: Room = services.look(presence.interview, now)
-        self.part = sides.part_of(presence.role)
+        self.part = "alone" if presence.is_alone else sides.part_of(presence.role)
 
     @property
     def interview(self) -> Interview:
@@ -142,9 +160,11 @@ class RoomPage:
         return tuple(sorted(people, key=lambda one: one.role == Role.CANDIDATE))
 
     @cached_property
-    def side(self) -> CandidateSide | ObserverSide | InterviewerSide:
+    def side(self) -> CandidateSide | ObserverSide | InterviewerSide | AloneSide:
         """All of the room that the templates get."""
         asked, who = self.interview.asked, self.presence.who
+        if self.presence.is_alone:
+            return alone_side(self.state, asked, self.people, who)
         if self.part == Role.INTERVIEWER:
             return sides.interviewer_side(self.state, asked, self.people, who, self.look)
         if self.part == Role.OBSERVER:

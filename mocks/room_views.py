@@ -3,6 +3,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from csp.decorators import csp_update
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -23,6 +24,7 @@ from mocks.sides import mark_of
 
 OUT = "You are no longer in that interview."
 View = Callable[..., HttpResponse]
+with_voices = csp_update({"media-src": ["blob:"]})  # a recording that the browser itself has made and kept
 
 
 def or_leave(view: View) -> View:
@@ -140,6 +142,8 @@ def do(presence: Presence, kind: str, request: HttpRequest, now: Any) -> Event |
 
 def who_moved(presence: Presence) -> str:
     """Who did what made a page be behind."""
+    if presence.is_alone:
+        return "The interview had moved on; this is how it stands now. Nothing was done twice."
     last = Event.objects.filter(interview=presence.interview, kind__in=acts.MOVING).select_related("actor").last()
     who = "You" if last and last.actor == presence.user else last.actor.name if last and last.actor else "Somebody"
     return f"{who} moved on meanwhile; this is how the interview stands now. Nothing was done twice."
@@ -167,7 +171,8 @@ def look_of(form: Any) -> int | None:
 
 
 def show(request: HttpRequest, page: RoomPage) -> HttpResponse:
-    response = render(request, "mocks/room/room.html", {"room": page, "side": page.side, "now_ms": page.now_ms})
+    shown = with_voices(render) if page.part == "alone" else render
+    response = shown(request, "mocks/room/room.html", {"room": page, "side": page.side, "now_ms": page.now_ms})
     response["Cache-Control"] = "no-store"  # so that Back never shows a room as it was
     return response
 

@@ -18,7 +18,7 @@ PURE = [
     ROOT / "flashcards" / "projection.py",
     *(ROOT / "progress" / f"{name}.py" for name in ("counts", "fit", "pictures", "readiness")),
     *(ROOT / "flashcards" / f"{name}.py" for name in ("due_day", "leeches", "why")),
-    *(ROOT / "mocks" / f"{name}.py" for name in ("room", "agreement", "report", "plan", "sides")),
+    *(ROOT / "mocks" / f"{name}.py" for name in ("room", "agreement", "report", "plan", "alone", "sides")),
 ]
 
 
