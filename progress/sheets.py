@@ -3,6 +3,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from flashcards.leeches import is_leech as lapsed_so_often
 from progress import reports
@@ -16,29 +17,31 @@ Cell = str | int | float | date | None
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A report's name, what it counts, its heads, and its rows in the order shown."""
+    """A report's name, what it counts, its heads, and its rows in the order of its file."""
 
     slug: str
     name: str
     heads: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    latest_first: bool = False  # on a page, as its picture may show the latest alone
+    places: int = 3  # of its fractions, on a page
 
     @property
     def shown(self) -> Iterator[tuple[str, ...]]:
         """The rows as a page writes them."""
-        for row in self.rows:
-            yield tuple(map(words, row))
+        for row in reversed(self.rows) if self.latest_first else self.rows:
+            yield tuple(words(cell, self.places) for cell in row)
 
 
-def words(cell: Cell) -> str:
-    """A cell as a page writes it: fractions to three places, whole numbers with their thousands apart."""
+def words(cell: Cell, places: int = 3) -> str:
+    """A cell as a page writes it: fractions to so many places, whole numbers with their thousands apart."""
     match cell:
         case None:
             return ""
         case date():
             return f"{cell.day} {cell:%b %Y}"
         case float():
-            return f"{cell:.3f}"
+            return f"{cell:,.{places}f}"
         case int():
             return f"{cell:,}"
     return cell
@@ -54,7 +57,7 @@ def share_cells(share: Share) -> tuple[Cell, ...]:
 
 def retention(reading: Reading) -> Sheet:
     rows = ((week, *share_cells(share)) for week, share in reading.by_week)
-    return _sheet("retention", "True retention by week", ("week of", *SHARE), rows)
+    return _sheet("retention", "True retention by week", ("week of", *SHARE), rows, latest_first=True)
 
 
 def topics(reading: Reading) -> Sheet:
@@ -86,13 +89,15 @@ def maturity(reading: Reading) -> Sheet:
 
 def days(reading: Reading) -> Sheet:
     rows = ((day.day, day.answers, round(day.seconds / 60, 1) if day.timed else None) for day in reading.study_days)
-    return _sheet("days", "Reviews and minutes by study day", ("day", "reviews", "minutes"), rows)
+    return _sheet("days", "Reviews and minutes by study day", ("day", "reviews", "minutes"), rows, latest_first=True,
+                  places=1)
 
 
 def minutes(reading: Reading) -> Sheet:
     rows = ((week, round(taken, 1), int(timed), int(answers))
             for week, taken, timed, answers in reading.weeks_of_minutes)
-    return _sheet("minutes", "Minutes by week", ("week of", "minutes", "reviews with a time", "reviews"), rows)
+    heads = ("week of", "minutes", "reviews with a time", "reviews")
+    return _sheet("minutes", "Minutes by week", heads, rows, latest_first=True, places=1)
 
 
 def calibration(reading: Reading) -> Sheet:
@@ -138,8 +143,8 @@ def forecasts_held(reading: Reading) -> Sheet:
                   ("days ahead", "forecast", *SHARE), rows)
 
 
-def _sheet(slug: str, name: str, heads: Iterable[str], rows: Iterable[Iterable[Cell]]) -> Sheet:
-    return Sheet(slug, name, tuple(heads), tuple(tuple(row) for row in rows))
+def _sheet(slug: str, name: str, heads: Iterable[str], rows: Iterable[Iterable[Cell]], **how: Any) -> Sheet:
+    return Sheet(slug, name, tuple(heads), tuple(tuple(row) for row in rows), **how)
 
 
 SHEETS: dict[str, Callable[[Reading], Sheet]] = {

@@ -2,6 +2,7 @@
 import csv
 import io
 import random
+import re
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Profile, User
 from flashcards.models import Card
-from progress.sheets import SHEETS
+from progress.sheets import SHEETS, Sheet
 from questions.models import Question, Topic
 from tests.progress.conftest import write_log
 
@@ -78,6 +79,18 @@ def test_each_picture_says_from_how_many_and_has_its_table_and_file(as_ada: Clie
         assert f'href="/progress/{slug}.csv"' in page, slug
     assert "style=" not in page
     assert "<script>" not in page
+
+
+def test_tables_by_time_have_the_latest_first_and_minutes_to_a_tenth(as_ada: Client, ada: User) -> None:
+    write_log(ada, log_of(cards=12, weeks=10), topics=("sizing", "engine"))
+    page = text_of(as_ada, "/progress/")
+    for name in ("True retention by week", "Reviews and minutes by study day"):
+        table = page.split(f'aria-label="{name}"')[1].split("</table>")[0]
+        days = re.findall(r'<th scope="row">([^<]+)', table)
+        told = [datetime.strptime(f"{day} +0000", "%d %b %Y %z") for day in days]
+        assert told == sorted(told, reverse=True) != sorted(told)
+    timed = Sheet("minutes", "", ("week of", "minutes"), ((date(2026, 3, 2), 1233.1), (date(2026, 3, 9), 8.0)), True, 1)
+    assert list(timed.shown) == [("9 Mar 2026", "8.0"), ("2 Mar 2026", "1,233.1")]
 
 
 def test_predictions_too_scattered_for_any_bin_are_still_drawn(as_ada: Client, ada: User) -> None:
