@@ -1,4 +1,6 @@
 """What a person sets: the zone guessed once, and the settings form."""
+from datetime import time
+
 import pytest
 from django.test import Client
 
@@ -12,6 +14,14 @@ GOOD = {
     "maximum_interval": "36500", "interview_day": "", "backlog_order": "recall", "new_place": "among", "fuzz": "on",
     "leech_lapses": "8", "single_keys": "on", **{f"easy_{at}": "2" for at in range(7)},
 }  # fmt: skip
+
+
+def test_a_new_person_begins_with_few_cards_and_no_steps_for_questions(ada: User) -> None:
+    now = ada.profile
+    assert (now.desired_retention, now.fsrs_parameters, now.day_start) == (0.9, [], time(4))
+    assert (now.new_questions_per_day, now.new_numbers_per_day, now.reviews_per_day) == (2, 6, 24)
+    assert (now.question_steps, now.number_steps, now.relearning_steps) == ("", "1m 10m", "10m")
+    assert (now.fuzz, now.easy_days, now.interview_day, now.backlog_order) == (True, "2222222", None, "recall")
 
 
 def test_the_browsers_zone_is_taken_once(as_ada: Client, ada: User):

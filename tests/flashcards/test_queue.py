@@ -111,6 +111,35 @@ def test_a_backlog_is_taken_lowest_recall_first(deal: Callable[[int], list[Card]
     assert recalls == sorted(recalls)
 
 
+@pytest.mark.parametrize(("order", "in_line", "said"), [
+    # Elapsed days over stability, by FSRS-6's first stabilities 8.2956, 1.2931 and 2.3065: 4.8, 4.6, 3.5.
+    ("recall", [1, 2, 3], "lowest predicted recall first"),
+    ("overdue", [2, 1, 3], "relatively most overdue first"),  # overdue 32 of 8 days, 5 of 1, 6 of 2
+    ("day", [1, 3, 2], "longest due first"),  # 32, 6 and 5 days ago
+])
+def test_a_backlog_is_taken_as_its_person_set(
+    deal: Callable[[int], list[Card]], ada: User, order: str, in_line: list[int], said: str
+) -> None:
+    first, second, third = deal(3)
+    answer(first, EASY, NOON - 40 * DAY)
+    answer(second, HARD, NOON - 6 * DAY)
+    answer(third, GOOD, NOON - 8 * DAY)
+    set_profile(ada, backlog_order=order)
+    day = queue.today(ada, NOON)
+    assert (numbers(day.due), day.order) == (in_line, said)
+
+
+@pytest.mark.parametrize(
+    ("place", "in_line"), [("before", [3, 4, 1, 2]), ("after", [1, 2, 3, 4]), ("among", [1, 3, 2, 4])])
+def test_new_ones_come_where_their_person_set(
+    deal: Callable[[int], list[Card]], ada: User, place: str, in_line: list[int]
+) -> None:
+    for card in deal(4)[:2]:
+        answer(card, GOOD, NOON - 20 * DAY)
+    set_profile(ada, new_place=place)
+    assert line(ada) == in_line
+
+
 def test_next_card_is_the_first_in_line_until_none_is_left(deal: Callable[[int], list[Card]], ada: User) -> None:
     deal(3)
     seen = []
