@@ -80,7 +80,8 @@ class ReportPage:
         self.state = self.interview.folded()
         self.report = report_of(presence)
         self.in_print = "print" in (sent or {})
-        self.named = (sent or {}).get("open", "")
+        named = (sent or {}).get("open", "")
+        self.just_settled = {int(named)} if named.isascii() and named.isdecimal() and len(named) < 4 else set()
         self.typed_call = self.state.agreed_call
         self.faults: dict[str, str] = {}
 
@@ -192,7 +193,7 @@ class ReportPage:
         rows = [row for row in self.asked if row.points and not self.report.is_blind]
         if self.in_print:
             return {row.number for row in rows}
-        named = {row.number for row in rows if str(row.number) == self.named or (self.may_agree and any(
+        named = {row.number for row in rows if row.number in self.just_settled or (self.may_agree and any(
             point.differs and not point.is_agreed for point in row.points))}
         if named or not rows:
             return named

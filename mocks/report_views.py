@@ -23,6 +23,7 @@ from mocks.score_page import ScoreSheet
 from mocks.templatetags.mock_reports import desk_context
 
 SETTLING = (Phase.DEBRIEF, Phase.OVER)
+IN_A_ROOM = ("scores", "compared")  # what a form of mocks/_call.html has changed
 LONGEST_NUMBER = 3  # digits of a question's place
 
 
@@ -175,7 +176,7 @@ def faulty_call(request: HttpRequest, presence: Presence, call: Call, faults: di
         messages.error(request, next(iter(faults.values())))
         return redirect(back_to(presence))
     page.typed_call, page.faults = call, faults
-    if presence.interview.phase == Phase.OVER and request.htmx.target != "scores":
+    if presence.interview.phase == Phase.OVER and request.htmx.target not in IN_A_ROOM:
         return shown_report(request, page)
     template = "mocks/_call.html" if wants_fragment(request) else "mocks/scores.html"
     return render(request, template, context | {"presence": presence, "back": back_to(presence)})
@@ -184,8 +185,8 @@ def faulty_call(request: HttpRequest, presence: Presence, call: Call, faults: di
 def after_settling(request: HttpRequest, presence: Presence, opened: int | None = None) -> HttpResponse:
     """Where a form of the debrief leads: the report once there is one, else all side by side."""
     presence.interview.refresh_from_db()
-    if wants_fragment(request) and request.htmx.target == "scores":
-        return render(request, "mocks/_call.html", desk_context(presence, ScoreSheet(presence)))
+    if wants_fragment(request) and request.htmx.target in IN_A_ROOM:
+        return render(request, "mocks/_call.html", desk_context(presence, ScoreSheet(presence), opened))
     where = "mocks:report" if presence.interview.phase == Phase.OVER else "mocks:scores"
     query = f"?open={opened}#criteria-{opened}" if opened is not None and where == "mocks:report" else ""
     return redirect(reverse(where, args=[presence.interview.code]) + query)

@@ -55,7 +55,8 @@ def score_desk(context: RequestContext, presence: Presence) -> dict[str, Any]:
     return desk_context(presence, ScoreSheet(presence)) | {"csrf_token": context.get("csrf_token")}
 
 
-def desk_context(presence: Presence, sheet: ScoreSheet) -> dict[str, Any]:
-    """What mocks/_call.html shows."""
-    page = ReportPage(presence, timezone.now()) if sheet.is_in else None
-    return {"sheet": sheet, "page": page, "code": presence.interview.code, "target": "#scores"}
+def desk_context(presence: Presence, sheet: ScoreSheet, opened: int | None = None) -> dict[str, Any]:
+    """What mocks/_call.html shows; `opened` is the number of the question that was just settled."""
+    page = ReportPage(presence, timezone.now(), {"open": str(opened)}) if sheet.is_in else None
+    return {"sheet": sheet, "page": page, "code": presence.interview.code, "target": "#scores",
+            "points_target": "#compared"}
