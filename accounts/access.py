@@ -5,7 +5,8 @@ from django.utils.module_loading import import_string
 
 from accounts import services
 
-INVITE_KEY = "invite"  # in the session: the token of the invitation this visitor came by
+# In the session: the token of the invitation this visitor came by, and where they go on once they have an account.
+INVITE_KEY, BACK_KEY = "invite", "back"
 
 
 def invited_email(request: HttpRequest) -> str | None:

@@ -1,6 +1,9 @@
 """What django-allauth asks about this site: who may make an account, and what a fault is called."""
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailAddress
 from django.http import HttpRequest
+from django.shortcuts import resolve_url
+from django.utils.http import urlencode
 
 from accounts import access
 
@@ -21,6 +24,12 @@ class Adapter(DefaultAccountAdapter):
     def is_email_verified(self, request: HttpRequest, email: str) -> bool:
         """An invited address was reached by its invitation, so it needs no second letter."""
         return access.was_written_to(request, email) or super().is_email_verified(request, email)
+
+    def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
+        """Sign-in, and from there to where the visitor was about to go."""
+        address = super().get_email_verification_redirect_url(email_address)
+        back = self.request.session.get(access.BACK_KEY)
+        return f"{resolve_url(address)}?{urlencode({'next': back})}" if back else address
 
     def add_message(self, *args: object, **kwargs: object) -> None:
         """Say nothing: the page that follows shows what was done."""

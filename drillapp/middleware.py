@@ -3,6 +3,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.utils import timezone
@@ -31,7 +32,7 @@ def lead_back(get_response: View) -> View:
     def answer(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         sign_in = resolve_url(settings.LOGIN_URL)
-        if response.status_code != 302 or not response.url.startswith(f"{sign_in}?next="):
+        if response.status_code != 302 or response.url != redirect_to_login(request.get_full_path()).url:
             return response
         if wants_fragment(request):
             return render(request, "signed_out.html", status=403)

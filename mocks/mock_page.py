@@ -7,8 +7,9 @@ from django.db.models import Count, F
 
 from accounts.models import User
 from flashcards.quiz_page import in_words
+from mocks.courses import Course, places_for, result_of
 from mocks.models import Interview, Membership, Seat
-from mocks.room import RUNNING, Phase, Role
+from mocks.room import RUNNING, Phase, Role, Room
 
 MOST_LISTED = 50
 HEAVY = ("spec", "plan", "asked", "state")  # columns that no list reads
@@ -126,6 +127,19 @@ class MockPage:
         """Those that ended, the latest first."""
         past = (one for one in self.parts if not one.is_ahead(self.now))
         return sorted(past, key=lambda one: one.interview.ended_at, reverse=True)
+
+    @cached_property
+    def course(self) -> Course | None:
+        """How one's own interviews came out, alone and those whose scores are released; None without any."""
+        mine = [one for one in self.past[::-1] if one.is_over and one.role == Role.CANDIDATE]
+        states = Interview.objects.filter(pk__in=[one.interview.pk for one in mine if one.is_alone or one.released])
+        rooms = {pk: Room.from_json(state) for pk, state in states.values_list("pk", "state")}
+        results = [
+            result_of(one.interview, room, [str(self.user.pk)] if one.is_alone else room.submitted)
+            for one in mine if (room := rooms.get(one.interview.pk)) and (one.is_alone or "scores" in room.released)
+        ]
+        scored = [one for one in results if one.of]
+        return Course("You", scored, places_for([scored])) if scored else None
 
     @property
     def past_shown(self) -> list[Part]:

@@ -1,6 +1,5 @@
 """A team's page: its members and invitations, and to who interviews how its interviews went."""
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -10,16 +9,16 @@ from statistics import mean
 from django.db.models import F
 
 from accounts.models import User
-from calculators.pictures import Bar, Drawing, Path, Scale, Shape, Text, line
+from calculators.pictures import Bar, Drawing
 from mocks import agreement, teams
 from mocks.agreement import Agreement
+from mocks.courses import Course, Result, places_for, result_of
 from mocks.mock_page import HEAVY, MOST_LISTED, Part
 from mocks.models import Interview, Invitation, Membership
-from mocks.report import FORMER, Reader, standing
-from mocks.room import MOST_SCORE, Phase, Role, Room
+from mocks.report import FORMER, Reader
+from mocks.room import Phase, Role, Room
 from questions.access import published
 
-LEAST_DRAWN, MOST_DRAWN = 4, 12  # places in a candidate's picture; of more interviews it has the latest
 MAY = {
     Membership.Role.OWNER: "you invite and remove members, plan and lead interviews, and release reports.",
     Membership.Role.INTERVIEWER: "you plan and lead interviews, score them, and can be interviewed yourself.",
@@ -30,43 +29,6 @@ MAY = {
         "you watch the interviews that you are asked to, see what the candidate sees, and keep notes that nobody else "
         "reads."),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a candidate came to in an interview: points of all that were scored."""
-
-    interview: Interview
-    points: float
-    of: int
-
-    @property
-    def share(self) -> float:
-        return self.points / self.of
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """A candidate's interviews in a team, the earliest first."""
-
-    user: User
-    results: Sequence[Result]
-    places: int  # the same for all candidates of a team
-
-    @property
-    def last(self) -> Result:
-        return self.results[-1]
-
-    @property
-    def drawing(self) -> Drawing:
-        shares = [one.share for one in self.results][-self.places:]
-        return course(shares, self.places, f"{self.user.name}: {self.words}.")
-
-    @property
-    def words(self) -> str:
-        """The first and the latest share: "62% of the points, then 74%"."""
-        shares = [f"{one.share:.0%}" for one in self.results]
-        return f"{shares[0]} of the points" + (f" at first, {shares[-1]} at last" if len(shares) > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +199,11 @@ class TeamPage:
         """Each candidate's interviews that were scored, by name."""
         found: dict[User, list[Result]] = defaultdict(list)
         for interview, room in self.rooms:
-            if (result := result_of(interview, room)).of:
+            if (result := result_of(interview, room, room.submitted)).of:
                 found[interview.candidate].append(result)
-        places = min(max(LEAST_DRAWN, *map(len, found.values())), MOST_DRAWN) if found else LEAST_DRAWN
-        return sorted((Course(user, results, places) for user, results in found.items()),
-                      key=lambda one: one.user.name)
+        places = places_for(found.values())
+        return sorted((Course(user.name, results, places) for user, results in found.items()),
+                      key=lambda one: one.name)
 
     @cached_property
     def coverage(self) -> list[Coverage]:
@@ -278,32 +240,6 @@ class TeamPage:
         if len(self.pairs) == 1:
             return self.pairs[0].agreement
         return agreement.among([scores for pair in self.scored_by_two.values() for scores in pair])
-
-
-def result_of(interview: Interview, room: Room) -> Result:
-    """What an interview came to: each point as agreed, else the mean of the scores that are in."""
-    scores = [
-        score for position, item in enumerate(room.items) if item.opened and not item.skipped for point in item.points
-        if (score := standing(room, position, point, room.submitted)) is not None
-    ]
-    return Result(interview, sum(scores), MOST_SCORE * len(scores))
-
-
-# The pictures
-
-def course(shares: Sequence[float], places: int, finding: str) -> Drawing:
-    """A dot for each interview at its place, from none of the points at the foot to all at the top, the last in ink."""
-    across, up = Scale(0, places - 1, 56, 228), Scale(0, 1, 68, 10)
-    shapes: list[Shape] = [line(40, up(level), 244, up(level), "grid" if level else "edge") for level in (1, 0.5, 0)]
-    shapes += [Text(32, up(1) + 4, "all", "axis", "end"), Text(32, up(0) + 4, "none", "axis", "end")]
-    shapes += [dot(across(at), up(share), "other") for at, share in enumerate(shares[:-1])]
-    shapes.append(dot(across(len(shares) - 1), up(shares[-1]), "present"))
-    return Drawing(244, 76, finding, tuple(shapes))
-
-
-def dot(x: float, y: float, css: str, radius: float = 3.5) -> Path:
-    return Path(f"M{x - radius:g} {y:g}a{radius} {radius} 0 1 0 {2 * radius:g} 0a{radius} {radius} 0 1 0 "
-                f"{-2 * radius:g} 0Z", css)
 
 
 def coverage_bar(asked: int, of: int) -> Drawing:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import INVITE_KEY
+from accounts.access import BACK_KEY, INVITE_KEY
 from calculators.models.base import Refusal
 from mocks import access, services, teams
 from mocks.forms import DeleteTeamForm, InviteForm, RoleForm, TeamForm
@@ -114,7 +114,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     if invitation is None or user.is_authenticated and not teams.admits(invitation, user):
         return dead(request, bool(invitation and invitation.email not in ("", getattr(user, "email", ""))))
     if not user.is_authenticated:
-        request.session[INVITE_KEY] = token
+        request.session[INVITE_KEY], request.session[BACK_KEY] = token, request.path
     elif request.method == "POST":
         return joined(request, token)
     return render(request, "mocks/join.html", {

@@ -205,7 +205,7 @@ def pass_on(user: User) -> None:
 
     The heir is the interviewer who has been in it longest, without one the member who has.
     """
-    for held in Membership.objects.filter(user=user, role=Role.OWNER):
+    for held in Membership.objects.filter(user=user, role=Role.OWNER).order_by("team"):
         team = locked(held.team_id)
         others = team.memberships.exclude(user=user).order_by("joined_at", "pk")
         if not others:

@@ -76,3 +76,21 @@ def act(interview: Interview) -> Callable[..., Any]:
         return services.record(user, interview, kind, detail, now)
 
     return done
+
+
+def scored(act: Callable[..., Any], *users: User, agreed: int | None = None) -> None:
+    """The interview held: its first question asked, its three points scored 3, 2 and 1 by the first of these, and one
+    less each by the next."""
+    first = users[0]
+    for kind, detail in (("start", {}), ("ask", {"position": 0}), ("phase", {"to": "score"})):
+        act(first, kind, **detail)
+    for less, user in enumerate(users):
+        for value, point in zip((3, 2, 1), ("first", "second", "third"), strict=True):
+            act(user, "score", position=0, point=point, value=value - less)
+        act(user, "call", verdict="yes", level="staff", reason="so")
+    act(first, "debrief")
+    for user in users:
+        act(user, "submit")
+    if agreed is not None:
+        act(first, "agree", position=0, point="third", value=agreed)
+    act(first, "end")

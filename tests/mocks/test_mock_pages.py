@@ -10,7 +10,7 @@ from accounts.models import User
 from mocks import services
 from mocks.mock_page import MockPage
 from mocks.models import Interview, Membership, Team
-from tests.mocks.conftest import END, NOON, as_person
+from tests.mocks.conftest import END, NOON, as_person, scored
 
 Act = Callable[..., Any]
 
@@ -93,3 +93,27 @@ def test_called_off_it_is_said_until_its_time_and_past_after(interview: Intervie
     assert before.lead == "No interview is planned."
     assert after.planned == [] and [one.reads_report for one in after.past] == [False]
     assert "Called off: Ben interviews you" in as_person(ada).get("/mock/").content.decode()
+
+
+def test_ones_own_course_holds_what_was_released_and_what_was_done_alone(
+    interview: Interview, ada: User, ben: User, act: Act
+):
+    scored(act, ben)
+    assert MockPage(ada, NOON).course is None
+    act(ben, "release", parts=["answers"])
+    assert MockPage(ada, NOON).course is None
+    act(ben, "release", parts=["scores"])
+    alone = services.plan_interview(
+        None, ada, ada, NOON, minutes=10, plan=[{"slug": "blocks", "minutes": 6}], spec={})
+    services.begin(ada, alone, NOON)
+    for kind, detail in (
+        ("ask", {"position": 0}), ("phase", {"to": "score"}),
+        *(("score", {"position": 0, "point": point, "value": 3}) for point in ("first", "second", "third")),
+        ("debrief", {}), ("end", {}),
+    ):
+        services.record(ada, alone, kind, detail, NOON + timedelta(minutes=1))
+    course = MockPage(ada, NOON).course
+    assert [(one.points, one.of) for one in course.results] == [(6, 9), (9, 9)]
+    assert course.words == "67% of the points at first, 100% at last"
+    page = as_person(ada).get("/mock/").content.decode()
+    assert "Platform</th>" in page and "alone</th>" in page

@@ -2,6 +2,7 @@
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.core import mail
@@ -14,7 +15,7 @@ from accounts.models import User
 from mocks import services, teams
 from mocks.models import Interview, Invitation, Membership, Team
 from mocks.team_page import TeamPage
-from tests.mocks.conftest import NOON, as_person
+from tests.mocks.conftest import NOON, as_person, scored
 
 Act = Callable[..., Any]
 NEW = {"email": "new@example.org", "password1": "crib-tangle-9", "password2": "crib-tangle-9"}
@@ -47,6 +48,18 @@ def test_a_newcomer_needs_the_link_alone(client: Client, link: str, team: Team, 
     assert joined.redirect_chain[-1][0] == f"/mock/teams/{team.pk}/"
     assert "You are in, as candidate." in joined.content.decode()
     assert place(team, User.objects.get(email="new@example.org")).role == "candidate"
+
+
+def test_a_newcomer_whose_address_is_to_be_confirmed_comes_back_all_the_same(client: Client, link: str, settings: Any):
+    cache.clear()
+    settings.DRILL_SIGNUP, settings.ACCOUNT_EMAIL_VERIFICATION = "invite", "mandatory"
+    client.get(link)
+    assert client.post("/accounts/signup/", NEW | {"next": link}).url == "/accounts/confirm-email/"
+    confirm = re.search(r"/accounts/confirm-email/\S+", mail.outbox[-1].body)[0]
+    sign_in = client.post(confirm).url
+    assert client.get(sign_in).status_code == 200
+    typed = {"login": NEW["email"], "password": NEW["password1"], "next": parse_qs(urlsplit(sign_in).query)["next"][0]}
+    assert client.post("/accounts/login/", typed).url == link
 
 
 def test_a_used_up_link_makes_no_further_account(client: Client, link: str, team: Team, eve: User, settings: Any):
@@ -288,24 +301,6 @@ def test_a_team_is_deleted_once_its_name_is_typed(team: Team, ben: User):
 
 # How it went
 
-def scored(act: Act, *users: User, agreed: int | None = None) -> None:
-    """The interview held: its first question asked, its three points scored 3, 2 and 1 by the first of these, and one
-    less each by the next."""
-    first = users[0]
-    for kind, detail in (("start", {}), ("ask", {"position": 0}), ("phase", {"to": "score"})):
-        act(first, kind, **detail)
-    for less, user in enumerate(users):
-        for value, point in zip((3, 2, 1), ("first", "second", "third"), strict=True):
-            act(user, "score", position=0, point=point, value=value - less)
-        act(user, "call", verdict="yes", level="staff", reason="so")
-    act(first, "debrief")
-    for user in users:
-        act(user, "submit")
-    if agreed is not None:
-        act(first, "agree", position=0, point="third", value=agreed)
-    act(first, "end")
-
-
 def page_for(team: Team, user: User) -> TeamPage:
     return TeamPage(place(team, user), NOON)
 
@@ -313,7 +308,7 @@ def page_for(team: Team, user: User) -> TeamPage:
 def test_a_course_is_the_share_of_all_points_as_agreed(team: Team, ben: User, act: Act):
     scored(act, ben, agreed=3)
     found = page_for(team, ben).courses
-    assert [(one.user.name, one.last.points, one.last.of) for one in found] == [("Ada", 8, 9)]  # 3 + 2 + 3 of 3 x 3
+    assert [(one.name, one.results[-1].points, one.results[-1].of) for one in found] == [("Ada", 8, 9)]  # 3 + 2 + 3 of 3 x 3
     page = as_person(ben).get(f"/mock/teams/{team.pk}/").content.decode()
     assert "89% of the points" in page and "<td class=\"num\">8</td>" in page
 
@@ -323,7 +318,7 @@ def test_two_who_scored_are_compared_point_by_point(interview: Interview, team: 
     interview.seats.filter(user=chen).update(role="interviewer")
     scored(act, ben, chen)
     found = page_for(team, ben)
-    assert [one.last.points for one in found.courses] == [4.5]  # the means 2.5, 1.5 and 0.5
+    assert [one.results[-1].points for one in found.courses] == [4.5]  # the means 2.5, 1.5 and 0.5
     [pair] = found.pairs
     assert (pair.agreement.points, pair.agreement.alike, pair.higher_by) == (3, 0, 1)
     assert pair.words == "Ben by 1.00"
