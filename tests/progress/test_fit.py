@@ -134,5 +134,12 @@ def test_too_few_reviews_are_not_judged() -> None:
     assert (verdict.scored, verdict.gain, verdict.worth_it) == (40 * 9, None, False)
 
 
+@pytest.mark.parametrize(("cards", "reviews", "is_judged"), [(57, 7, False), (50, 8, True)])
+def test_a_fit_is_judged_from_400_scored_reviews_on(cards: int, reviews: int, is_judged: bool) -> None:
+    verdict = fit.judged(fit.log_of(learner(fit.DEFAULTS, cards=cards, reviews=reviews, seed=2)))
+    assert (verdict.scored, verdict.gain is not None) == (cards * reviews, is_judged)
+    assert not verdict.worth_it  # by the defaults is how this person forgets
+
+
 def test_an_empty_log_predicts_nothing() -> None:
     assert [len(part) for part in fit.predictions(fit.log_of([]), fit.DEFAULTS)] == [0, 0, 0]
