@@ -12,7 +12,9 @@ from tests.browser.conftest import LOOKS
 
 Visit = Callable[..., Page]
 STRANGERS = ("/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/accounts/link/none/", "/keys/")
-OWN = ("/keys/", "/accounts/logout/", "/accounts/password/change/", "/accounts/link/none/")
+OWN = ("/keys/", "/accounts/logout/", "/accounts/password/change/", "/accounts/link/none/", "/history/", "/my-cards/",
+       "/my-cards/new/?kind=cloze", "/my-cards/new/?kind=number", "/settings/import/", "/settings/export/",
+       "/progress/", "/progress/fit/", "/progress/what-if/", "/catch-up/")
 
 
 def test_the_printed_link_signs_in(page: Page, ada: User):
