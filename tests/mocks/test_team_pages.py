@@ -308,7 +308,8 @@ def page_for(team: Team, user: User) -> TeamPage:
 def test_a_course_is_the_share_of_all_points_as_agreed(team: Team, ben: User, act: Act):
     scored(act, ben, agreed=3)
     found = page_for(team, ben).courses
-    assert [(one.name, one.results[-1].points, one.results[-1].of) for one in found] == [("Ada", 8, 9)]  # 3 + 2 + 3 of 3 x 3
+    # 3 + 2 + 3 of three points at 3 each.
+    assert [(one.name, one.results[-1].points, one.results[-1].of) for one in found] == [("Ada", 8, 9)]
     page = as_person(ben).get(f"/mock/teams/{team.pk}/").content.decode()
     assert "89% of the points" in page and "<td class=\"num\">8</td>" in page
 
