@@ -24,6 +24,14 @@ PHONE = {"width": 390, "height": 844}
 # themes' own tokens at every width, and what is laid out for a width is so in both themes.
 LOOKS = [pytest.param({}, id="desktop"), pytest.param({"phone": True, "dark": True}, id="dark-phone")]
 HERE = Path(__file__).parent
+# Two popups of Chromium's address bar, each a page that every window loads and that takes longer than the tests' own;
+# and, as this switch takes the place of Playwright's, what that turns off of these.
+SWITCHED_OFF = (
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades", "LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding",
+    "PreconnectToSearch", "ThirdPartyStoragePartitioning",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,7 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    arguments = ["--disable-background-networking", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    arguments = ["--disable-background-networking", f"--disable-features={','.join(SWITCHED_OFF)}"]
+    arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
     path = chromium.find()
     assert path, "no Chromium; bin/test gets one"
     with sync_playwright() as playwright:
