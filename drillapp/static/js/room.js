@@ -42,6 +42,15 @@
     else asked = now;
   });
 
+  // News that is refused means that this page is another one now; a server at fault is asked again later.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const status = event.detail.xhr.status;
+    if (event.target.id !== "feed" || status < 400) return;
+    event.detail.shouldSwap = false;
+    if (status < 500) window.location.reload();
+    else connection(false);
+  });
+
   // An answer that left before a newer one tells of an older room.
   document.addEventListener("htmx:beforeSwap", (event) => {
     const length = Number(event.detail.xhr.getResponseHeader("Room-Length") ?? NaN);
@@ -53,14 +62,16 @@
   function connection(up) {
     lost = !up;
     document.getElementById("room-lost").hidden = up;
-    for (const mark of document.querySelectorAll("[data-connection]")) mark.textContent = up ? mark.dataset.up : mark.dataset.down;
+    markConnection();
     if (up) keepAll();
   }
 
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(name, (event) => { if (isRoom(event)) connection(false); });
   }
-  document.addEventListener("htmx:afterOnLoad", (event) => { if (lost && isRoom(event)) connection(true); });
+  document.addEventListener("htmx:afterOnLoad", (event) => {
+    if (lost && isRoom(event) && event.detail.xhr.status < 500) connection(true);
+  });
 
   function askForAll() {
     for (const region of document.querySelectorAll("[data-region]")) if (!region.querySelector("[data-seen-now]")) region.dataset.seen = "";
@@ -384,9 +395,13 @@
     if (place && place.textContent !== text) place.textContent = text;
   }
 
-  document.addEventListener("htmx:oobAfterSwap", () => { tick(); restore(); if (lost === false) markConnection(); });
+  document.addEventListener("htmx:oobAfterSwap", () => { tick(); restore(); markConnection(); });
+
   function markConnection() {
-    for (const mark of document.querySelectorAll("[data-connection]:empty")) mark.textContent = mark.dataset.up;
+    for (const mark of document.querySelectorAll("[data-connection]")) {
+      say(mark, lost ? mark.dataset.down : mark.dataset.up);
+      mark.classList.toggle("down", lost);
+    }
   }
 
   tick();

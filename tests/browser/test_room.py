@@ -1,0 +1,330 @@
+"""An interview in three browsers at once: interviewer, candidate on a phone, observer; each sees the others' acts."""
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from accounts.models import User
+from mocks import services
+from mocks.models import Event, Interview, Membership
+from mocks.room import Phase, fold
+from tests.browser.conftest import LOOKS
+from tests.mocks.conftest import chen, interview, team  # noqa: F401
+
+Visit = Callable[..., Page]
+Check = Callable[[Page], None]
+pytestmark = pytest.mark.django_db(transaction=True)
+LAB = "/labs/kv-size"
+
+
+@pytest.fixture
+def room(transactional_db: None, interview: Interview) -> str:  # noqa: F811
+    return f"/mock/{interview.code}/"
+
+
+@pytest.fixture
+def ben_at(visit: Visit, ben: User, room: str) -> Page:
+    page = visit(user=ben)
+    page.goto(room)
+    return page
+
+
+@pytest.fixture
+def ada_at(visit: Visit, ada: User, room: str) -> Page:
+    page = visit(user=ada, phone=True)
+    page.goto(room)
+    return page
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).first.click()
+
+
+def move_on(page: Page, phase: str) -> None:
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator(".at-acts")).to_contain_text(f"phase {phase}")
+
+
+def begun(ben_at: Page) -> None:
+    """The interview runs, and its first question is asked."""
+    ben_at.get_by_role("button", name="Start").click()
+    expect(ben_at.locator(".at-acts")).to_contain_text("phase brief")
+    move_on(ben_at, "answer")
+
+
+def typed(page: Page) -> Any:
+    return page.locator("textarea.scratch")
+
+
+def is_kept(page: Page) -> None:
+    expect(page.locator(".scratch-form [data-told]")).to_have_text("kept")
+
+
+def cut(line: str) -> bool:
+    """Whether a fault is one that a cut line leaves in the console."""
+    marks = ("ERR_INTERNET_DISCONNECTED", "ERR_FAILED", "htmx:sendError", "htmx:afterRequest")
+    return any(mark in line for mark in marks)
+
+
+def test_the_whole_way_with_a_reload_in_each_phase(
+    visit: Visit, ben_at: Page, ada_at: Page, room: str, chen: User, interview: Interview  # noqa: F811
+):
+    chen_at = visit(user=chen)
+    chen_at.goto(room)
+    pages = (ben_at, ada_at, chen_at)
+
+    def all_reload() -> None:
+        for page in pages:
+            page.reload()
+
+    expect(ada_at.get_by_role("heading", name="Your interview has not begun.")).to_be_visible()
+    all_reload()
+    ben_at.get_by_role("button", name="Start").click()
+    expect(ada_at.get_by_role("heading", name="It has begun: first how it goes.")).to_be_visible()
+    all_reload()
+    move_on(ben_at, "answer")
+    for page in pages:
+        expect(page.locator("#main")).to_contain_text("Scenario of blocks.")
+    all_reload()
+    typed(ada_at).fill("end: 159 -> 10 blocks")
+    is_kept(ada_at)
+    for page in (ben_at, chen_at):
+        expect(page.locator("pre.scratch")).to_have_text("end: 159 -> 10 blocks")
+    ben_at.get_by_role("button", name="Show Ada").click()
+    for page in (ada_at, chen_at):
+        expect(page.locator(".at-shown")).to_contain_text("First hint of blocks.")
+    ben_at.keyboard.press("ArrowDown")
+    ben_at.keyboard.press("2")
+    ben_at.keyboard.press("ArrowDown")
+    ben_at.keyboard.press("3")
+    ben_at.locator(".point.current [name=evidence]").fill("said so unprompted")
+    expect(ben_at.locator(".point.current [data-told]")).to_have_text("kept")
+    for page, words in ((ben_at, "quick"), (chen_at, "from afar")):
+        page.locator("#note-text").fill(words)
+        page.keyboard.press("Enter")
+        expect(page.locator(".notes")).to_contain_text(words)
+    all_reload()
+    expect(typed(ada_at)).to_have_value("end: 159 -> 10 blocks")
+    expect(ben_at.locator(".anchor :checked")).to_have_count(2)
+    expect(ben_at.locator("[name=evidence]").nth(1)).to_have_value("said so unprompted")
+    move_on(ben_at, "follow-ups")
+    all_reload()
+    ben_at.locator(".at-follow_ups summary").click()
+    press(ben_at, "Ask it")
+    expect(ada_at.locator(".at-shown")).to_contain_text("And with blocks doubled?")
+    move_on(ben_at, "score")
+    expect(ada_at.locator("#main")).to_contain_text("The answer is closed.")
+    all_reload()
+    expect(ada_at.locator("pre.scratch")).to_have_text("end: 159 -> 10 blocks")
+    move_on(ben_at, "answer")
+    expect(ada_at.locator("#main")).to_contain_text("Scenario of steps.")
+    expect(typed(ada_at)).to_have_value("")
+    press(ben_at, "Skip this question")
+    expect(ben_at.locator(".at-acts")).to_contain_text("phase score")
+    move_on(ben_at, "debrief")
+    expect(ada_at.get_by_role("heading", name="The questions are over.")).to_be_visible()
+    all_reload()
+    ben_at.get_by_text("End the interview").click()
+    press(ben_at, "End it")
+    for page in (ada_at, chen_at):
+        expect(page.get_by_role("heading", name="The interview is over.")).to_be_visible()
+        expect(page.locator("#feed")).not_to_have_attribute("hx-trigger", "every 1s")
+    all_reload()
+    interview.refresh_from_db()
+    assert interview.folded() == fold(interview.log())
+    assert (interview.phase, [one.text for one in interview.folded().remarks]) == (Phase.OVER, ["quick", "from afar"])
+
+
+def test_what_is_typed_without_a_connection_arrives_once_it_is_back(
+    ben_at: Page, ada_at: Page, room: str, faults: list[str]
+):
+    begun(ben_at)
+    typed(ada_at).fill("before")
+    is_kept(ada_at)
+    ada_at.context.set_offline(True)
+    expect(ada_at.locator("#room-lost")).to_be_visible()
+    typed(ada_at).fill("before, and in the tunnel")
+    ben_at.get_by_role("button", name="Show Ada").click()
+    expect(ada_at.locator(".scratch-form [data-told]")).to_have_text("not sent yet")
+    ada_at.context.set_offline(False)
+    expect(ada_at.locator("#room-lost")).to_be_hidden()
+    is_kept(ada_at)
+    expect(ada_at.locator(".at-shown")).to_contain_text("First hint of blocks.")
+    expect(ben_at.locator("pre.scratch")).to_have_text("before, and in the tunnel")
+    expect(typed(ada_at)).to_have_value("before, and in the tunnel")
+    assert faults
+    faults[:] = [line for line in faults if not cut(line)]
+
+
+def test_a_page_that_was_left_before_it_could_send_sends_it_when_it_is_opened_again(
+    ben_at: Page, ada_at: Page, room: str, faults: list[str]
+):
+    begun(ben_at)
+    expect(typed(ada_at)).to_be_visible()
+    ada_at.route("**/do/scratch/", lambda route: route.abort())
+    typed(ada_at).fill("typed and not taken")
+    expect(ada_at.locator(".scratch-form [data-told]")).to_have_text("not sent yet")
+    ada_at.reload()
+    ada_at.unroute("**/do/scratch/")
+    expect(typed(ada_at)).to_have_value("typed and not taken")
+    expect(ben_at.locator("pre.scratch")).to_have_text("typed and not taken")
+    faults[:] = [line for line in faults if not cut(line)]
+
+
+def test_typing_goes_on_through_news(ben_at: Page, ada_at: Page, room: str):
+    begun(ben_at)
+    expect(typed(ada_at)).to_be_visible()
+    typed(ada_at).press_sequentially("end: ", delay=40)
+    ben_at.get_by_role("button", name="Show Ada").click()
+    typed(ada_at).press_sequentially("159 tokens, ", delay=80)
+    expect(ada_at.locator(".at-shown")).to_contain_text("First hint of blocks.")
+    expect(typed(ada_at)).to_be_focused()
+    ada_at.keyboard.type("10 blocks")
+    expect(typed(ada_at)).to_have_value("end: 159 tokens, 10 blocks")
+    is_kept(ada_at)
+    expect(ben_at.locator("pre.scratch")).to_have_text("end: 159 tokens, 10 blocks")
+
+
+def test_what_is_typed_when_the_interviewer_moves_on_is_kept(
+    ben_at: Page, ada_at: Page, room: str, interview: Interview  # noqa: F811
+):
+    begun(ben_at)
+    expect(typed(ada_at)).to_be_visible()
+    typed(ada_at).fill("about blocks")
+    is_kept(ada_at)
+    ada_at.route("**/do/scratch/", lambda route: (ada_at.wait_for_timeout(1200), route.continue_()))
+    typed(ada_at).fill("about blocks, to the end")
+    ben_at.get_by_role("button", name="Ask question 2, About steps").click()
+    expect(ada_at.locator("#main")).to_contain_text("Scenario of steps.")
+    expect(typed(ada_at)).to_have_value("")
+    ada_at.wait_for_timeout(1500)
+    interview.refresh_from_db()
+    assert [item.scratch for item in interview.folded().items] == ["about blocks, to the end", ""]
+
+
+def test_two_devices_of_the_candidate_stay_alike_and_lose_nothing(
+    visit: Visit, ben_at: Page, ada_at: Page, ada: User, room: str, faults: list[str]
+):
+    begun(ben_at)
+    desk = visit(user=ada)
+    desk.goto(room)
+    typed(desk).fill("on the desk")
+    expect(typed(ada_at)).to_have_value("on the desk")
+    ada_at.context.set_offline(True)
+    typed(ada_at).fill("on the phone")
+    typed(desk).fill("on the desk, more")
+    is_kept(desk)
+    ada_at.context.set_offline(False)
+    expect(ada_at.locator("[data-other]")).to_contain_text("on the desk, more")
+    press(ada_at, "Add it below mine")
+    expect(typed(desk)).to_have_value("on the phone\n\non the desk, more")
+    faults[:] = [line for line in faults if not cut(line)]
+
+
+def test_a_lab_waits_for_a_number_and_then_tells_what_is_set(ben_at: Page, ada_at: Page, room: str):
+    begun(ben_at)
+    ben_at.get_by_text("Another lab").click()
+    ben_at.locator("#push-address").fill(LAB)
+    press(ben_at, "Open it for Ada")
+    expect(ada_at.locator("#lab-here")).to_contain_text("The result waits for your number")
+    ada_at.locator("#lab-said").fill("100")
+    press(ada_at, "Check")
+    expect(ada_at.locator("#lab-here .verdict")).to_contain_text("You said")
+    expect(ben_at.locator(".at-lab")).to_contain_text("Ada said 100")
+    ada_at.get_by_text("Knobs").click()
+    ada_at.locator("#knob-pool_gib").fill("40")
+    expect(ben_at.locator(".at-lab")).to_contain_text("set by Ada")
+    expect(ada_at.locator("#knob-pool_gib")).to_be_focused()
+    ada_at.reload()
+    expect(ada_at.locator("#lab-here")).to_contain_text("Knobs")
+    press(ben_at, "Close it")
+    expect(ada_at.locator("#lab-here")).to_have_count(0)
+
+
+def test_who_is_out_leaves_the_room_at_the_next_news(
+    ben_at: Page, ada_at: Page, ada: User, room: str, faults: list[str]
+):
+    begun(ben_at)
+    expect(typed(ada_at)).to_be_visible()
+    Membership.objects.filter(user=ada).delete()
+    ada_at.wait_for_url("**/mock/")
+    expect(ada_at.locator("#messages")).to_contain_text("You are no longer in that interview.")
+    ada_at.go_back()
+    expect(ada_at.locator("body")).not_to_contain_text("Scenario of blocks.")
+    assert any(line.startswith("404") for line in faults)  # going back finds no room
+    faults[:] = [line for line in faults if "404" not in line]
+
+
+def test_a_double_click_moves_once(ben_at: Page, room: str):
+    ben_at.get_by_role("button", name="Start").dblclick()
+    expect(ben_at.locator(".at-acts")).to_contain_text("phase brief")
+    ben_at.get_by_role("button", name="Next").dblclick()
+    expect(ben_at.locator(".at-acts")).to_contain_text("phase answer")
+    ben_at.wait_for_timeout(1200)
+    assert list(Event.objects.values_list("kind", flat=True)) == ["start", "ask"]
+
+
+def test_the_clock_runs_and_stands_when_paused(ben_at: Page, ada_at: Page, room: str):
+    begun(ben_at)
+    figures = ada_at.locator(".at-who [data-figures]")
+    expect(figures).to_have_text("0:03")
+    press(ben_at, "Pause")
+    expect(ada_at.locator(".at-who")).to_contain_text("paused")
+    stands = figures.inner_text()
+    ada_at.wait_for_timeout(1500)
+    assert figures.inner_text() == stands
+
+
+def test_a_score_is_taken_back_by_pressing_it_again(ben_at: Page, ben: User, room: str, interview: Interview):  # noqa: F811
+    begun(ben_at)
+    cell = ben_at.locator(".anchor").nth(2)
+    cell.click()
+    expect(ben_at.locator(".anchor :checked")).to_have_count(1)
+    ben_at.wait_for_timeout(1500)
+    cell.click()
+    expect(ben_at.locator(".anchor :checked")).to_have_count(0)
+    ben_at.wait_for_timeout(1500)
+    interview.refresh_from_db()
+    assert interview.folded().mark(str(ben.pk), 0, "first").value is None
+
+
+def test_without_javascript_forms_do_it(visit: Visit, ben: User, ada: User, room: str, interview: Interview):  # noqa: F811
+    ben_at, ada_at = visit(user=ben, javascript=False), visit(user=ada, javascript=False)
+    ben_at.goto(room)
+    ben_at.get_by_role("button", name="Start").click()
+    ben_at.get_by_role("button", name="Next").click()
+    ada_at.goto(room)
+    typed(ada_at).fill("by a form")
+    press(ada_at, "Keep")
+    expect(typed(ada_at)).to_have_value("by a form")
+    ben_at.locator(".anchor").nth(3).click()
+    ben_at.locator("[name=evidence]").first.fill("heard")
+    ben_at.get_by_role("button", name="Keep").first.click()
+    expect(ben_at.locator(".anchor :checked")).to_have_count(1)
+    services.record(ben, interview, "push_lab", {"address": LAB}, interview.made_at)
+    ada_at.reload()
+    ada_at.get_by_role("link", name="Open the lab").click()
+    ada_at.locator("#lab-said").fill("100")
+    press(ada_at, "Check")
+    expect(ada_at.locator(".verdict")).to_contain_text("You said")
+    ada_at.get_by_role("link", name="Back to the question").click()
+    assert ada_at.url.endswith(room)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_room_can_be_used_without_sight(
+    visit: Visit, ben_at: Page, ben: User, ada: User, chen: User, room: str, look: dict[str, bool], check_access: Check  # noqa: F811
+):
+    begun(ben_at)
+    ben_at.get_by_role("button", name="Show Ada").click()
+    for user in (ben, ada, chen):
+        page = visit(user=user, **look)
+        page.goto(room)
+        expect(page.locator("#main")).to_contain_text("Scenario of blocks.")
+        check_access(page)
+        if look.get("phone") and user == ben:
+            for tab in ("Score", "Notes"):
+                page.get_by_text(tab, exact=True).click()
+                check_access(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
