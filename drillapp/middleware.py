@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 
 from drillapp import backups
 from drillapp.htmx import wants_fragment
-from questions.access import embargo_on
+from questions.access import embargo_on, set_by
 
 View = Callable[[HttpRequest], HttpResponse]
 # What stays open to somebody who is being interviewed, as it tells nothing of a staff answer; a new address is closed
@@ -76,7 +76,7 @@ class CloseAnswers:
         if is_open or match.namespace in OPEN_SPACES or not request.user.is_authenticated:
             return None
         embargo = embargo_on(request.user, timezone.now())
-        if embargo is None or match.view_name in OWN_ROOM and kwargs.get("code") == embargo.reference:
+        if embargo is None or match.view_name in OWN_ROOM and set_by(request.user, kwargs.get("code"), embargo):
             return None
         return render(request, "closed.html", {"embargo": embargo}, status=403)
 

@@ -39,3 +39,9 @@ def embargo_on(user: User, now: datetime) -> Embargo | None:
     if not user.is_authenticated:
         return None
     return Embargo.objects.filter(user=user, begins_at__lte=now, ends_at__gt=now).order_by("-ends_at").first()
+
+
+def set_by(user: User, reference: str | None, embargo: Embargo) -> bool:
+    """Whether what bears this reference closes the answers to this person: as the embargo at hand does, or as another
+    that is theirs at any time. Two interviews on one day shut nobody out of either."""
+    return reference == embargo.reference or Embargo.objects.filter(user=user, reference=reference).exists()

@@ -74,3 +74,11 @@ def test_others_are_not_touched(as_ada: Client, ben: User):
     now = timezone.now()
     Embargo.objects.create(user=ben, reference="room", begins_at=now, ends_at=now + timedelta(hours=1))
     assert as_ada.get("/questions/").status_code == 200
+
+
+def test_two_interviews_at_a_time_shut_nobody_out_of_either(as_ada: Client, interviewed: User):
+    now = timezone.now()
+    Embargo.objects.create(user=interviewed, reference="longer", begins_at=now, ends_at=now + timedelta(hours=2))
+    for code in ("room", "longer"):
+        assert CLOSED not in as_ada.get(f"/mock/{code}/").content.decode()
+    assert CLOSED in as_ada.get("/mock/another/").content.decode()
