@@ -195,7 +195,7 @@ def after_settling(request: HttpRequest, presence: Presence, opened: int | None 
 def back_to(presence: Presence) -> str:
     """The room, or once it is over the report."""
     code = presence.interview.code
-    return reverse("mocks:report", args=[code]) if presence.interview.phase == Phase.OVER else f"/mock/{code}/"
+    return reverse("mocks:report" if presence.interview.phase == Phase.OVER else "mocks:room", args=[code])
 
 
 @require_POST

@@ -1,6 +1,6 @@
 """What is done in teams and rooms. Every act in a room is one event, written once, with the state it leads to."""
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from secrets import token_urlsafe
@@ -18,7 +18,6 @@ from mocks import room
 from mocks.access import presence_in
 from mocks.asked import as_asked
 from mocks.models import Event, Interview, Membership, Seat, Team, in_ms
-from mocks.report import is_missed
 from mocks.room import Role
 from questions.access import published
 from questions.figures import BadFigure
@@ -317,11 +316,3 @@ def take_missed(user: User, row: Interview, slugs: Sequence[str], now: datetime,
             card.refresh_from_db()
         add_to_drill(card, ordinal=card.next_ordinal, now=now)
     return taken
-
-
-def missed_slugs(state: room.Room, who: Iterable[str]) -> list[str]:
-    """The questions of which a rubric point came out at 0 or 1: as agreed, else as any of these scored it."""
-    scorers = list(who)
-    return list(dict.fromkeys(
-        item.slug for position, item in enumerate(state.items)
-        if any(is_missed(state, position, point, scorers) for point in item.points)))

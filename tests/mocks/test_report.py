@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mocks import report
+from mocks import pictures, report
 from mocks.report import LEAST_INTERVIEWS, Reader, Report, of, team_scores
 from mocks.room import PARTS, Call, Item, LabState, Mark, Phase, Remark, Reveal, Room
 
@@ -231,3 +231,17 @@ def test_a_topic_of_three_strong_points_is_named():
 def test_before_any_scores_are_in_it_says_so():
     assert report_for(DANA, replace(ROOM, submitted={})).headline == "No scores are in yet."
     assert report_for(ADA, replace(ROOM, released=("answers",))).headline == "No scores are open to you."
+
+
+def test_a_ring_stands_for_each_interview_and_a_triangle_for_this_one():
+    drawing = pictures.rings((0, 2, 2, 3, 3, 3), 2, high=3, who="Ada")
+    css = [shape.css for shape in drawing.shapes]
+    assert (css.count("ring"), css.count("dot"), css.count("edge")) == (6, 1, 5)  # the axis and a tick at each score
+    assert drawing.title == "6 interviews of the team: from 0 to 3 of 3, half of them up to 2.5; Ada 2."
+
+
+def test_a_higher_pile_of_rings_makes_a_higher_picture():
+    low, high = (pictures.rings(values, None, high=1, who="Ada") for values in ((0, 0.2, 0.4, 0.7, 1), (0.5,) * 5))
+    assert high.height - low.height == 4 * pictures.PITCH
+    assert "dot" not in [shape.css for shape in low.shapes]
+    assert low.title.startswith("5 interviews of the team: from 0% to 100%, half of them up to 40%.")
