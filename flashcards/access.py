@@ -8,14 +8,15 @@ from flashcards.models import Card, Quiz, State
 from flashcards.prepared import Prepared
 
 CARD = Prepared(
-    lambda user, pk: Card.objects.select_related("question__topic", "note__topic", "user__profile").filter(
-        pk=pk, user=user), "user", "pk")
+    lambda user, pk: Card.objects.select_related("question__topic", "note__topic").filter(pk=pk, user=user),
+    "user", "pk")
 
 
 def card_for(user: User, pk: int) -> Card:
     """This person's card; any other is unknown (404)."""
     if (card := CARD.first(user=user.pk, pk=pk)) is None:
         raise Http404(f"no card {pk} is theirs")
+    card.user = user
     return card
 
 

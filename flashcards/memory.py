@@ -134,9 +134,11 @@ def step(memory: Memory, rating: int, *, at: datetime, study_day: date, rules: R
     return after, Due(day=day + wait) if after.state == "review" else Due(at=at + wait)
 
 
-def preview(memory: Memory, *, at: datetime, study_day: date, rules: Rules) -> dict[int, tuple[Memory, Due]]:
-    """What each rating, 1 to 4, would lead to."""
-    return {rating: step(memory, rating, at=at, study_day=study_day, rules=rules) for rating in (1, 2, 3, 4)}
+def preview(
+    memory: Memory, *, at: datetime, study_day: date, rules: Rules, ratings: Sequence[int] = (1, 2, 3, 4)
+) -> dict[int, tuple[Memory, Due]]:
+    """What each rating would lead to."""
+    return {rating: step(memory, rating, at=at, study_day=study_day, rules=rules) for rating in ratings}
 
 
 def predicted_recall(memory: Memory, day: date, parameters: tuple[float, ...] = DEFAULT_PARAMETERS) -> float | None:

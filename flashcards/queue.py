@@ -1,13 +1,12 @@
 """What comes next: the offer on each button, the plan of a person's day, the next card."""
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise, starmap, takewhile
 from statistics import median
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import (
@@ -46,7 +45,8 @@ PACE_FROM = 3  # answers of a kind; one card left open over lunch is no pace
 LEFT_OPEN = 60 * 60  # seconds, from which a card was left open rather than thought about
 LONGEST_PAUSE = 30  # days missed that a row of study days still outlasts
 IDENTITY = "pk", "note_id", "asked"
-FIRST_LOOK = 300  # new cards: nearly always enough to fill the day's limit
+NEAR = 4  # days apart, that are looked up in one query
+FIRST_LOOK = 100  # new cards: nearly always enough to fill the day's limit
 NUMBER_SECONDS = 12  # for a number card, until this person's own pace is known
 
 
@@ -65,11 +65,6 @@ class Offer:
     @property
     def due(self) -> Due:
         return Due(self.due_day, self.due_at)
-
-    def as_shown(self, shown: date | None) -> "Offer":
-        """The same offer with the day that its button showed, where cards answered since would move it."""
-        may_stand = shown and self.due_day and self.first_day <= shown <= self.last_day
-        return replace(self, due_day=shown) if may_stand else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +111,9 @@ class Seen(NamedTuple):
     kind: str
     names_id: int | None
     rating: int | None
-    study_day: date
+    today: bool  # else it names another row
     was: str
-    asked: bool
-    batch: UUID | None
+    brought: bool  # past a limit, with others
 
 
 class Days(Func):
@@ -231,22 +225,55 @@ def offer(card: Card, ordinal: int, now: datetime, profile: Profile) -> dict[Rat
 
     It is worked out before a button is shown and again, by the same rules, when it is pressed.
     """
-    day, by = study_day(now, profile.zone, profile.day_start), rules(profile, card)
-    after = memory.preview(card.memory, at=now, study_day=day, rules=by)
-    how = placing(card, ordinal, day, profile)
-    bare = {rating: (due.day - how.base).days for rating, (_, due) in after.items() if rating > 1 and due.day}
-    reach = spread.ranges(bare, how)
-    placed = spread.place(bare, how, _loads(card, how, reach.values()))
-    offers, latest = {}, 0
+    after, bare, how = _after(card, ordinal, now, profile, tuple(Rating))
+    spans = _spans(bare, how)
+    placed = spread.place(bare, how, _loads(card, how, bare))
+    day, offers = study_day(now, profile.zone, profile.day_start), {}
     for rating, (remembered, due) in after.items():
         first = last = due_day = due.day and min(due.day, how.base + timedelta(days=how.most))
         if rating in placed:
-            latest = min(max(reach[rating][1], latest + 1), how.most)
-            first, due_day, last = (
-                how.base + timedelta(days=days) for days in (reach[rating][0], placed[rating].days, latest))
+            first, last = spans[rating]
+            due_day = how.base + timedelta(days=placed[rating].days)
         wait = due_day - day if due_day else due.at - now
         offers[Rating(rating)] = Offer(remembered, due_day, due.at, label(wait), placed.get(rating), first, last)
     return offers
+
+
+def taken(
+    card: Card, rating: Rating, ordinal: int, now: datetime, profile: Profile, shown: date | None
+) -> tuple[Memory, Due]:
+    """What this button does: its offer, on the day that it showed where that is one of those it may fall on.
+
+    What the other cards hold of those days decided then; it is asked for again only where nothing was shown.
+    """
+    after, bare, how = _after(card, ordinal, now, profile, tuple(range(2, rating)) + (rating,))
+    remembered, due = after[rating]
+    if shown and rating in bare:
+        first, last = _spans(bare, how)[rating]
+        if first <= shown <= last:
+            return remembered, Due(shown, due.at)
+    whole = offer(card, ordinal, now, profile)[rating]
+    return whole.memory, whole.due
+
+
+def _after(
+    card: Card, ordinal: int, now: datetime, profile: Profile, ratings: Sequence[int]
+) -> tuple[dict[int, tuple[Memory, Due]], dict[int, int], Placing]:
+    """What bare FSRS makes of each rating; the intervals of those that are spread, in days; and what spreads them."""
+    day = study_day(now, profile.zone, profile.day_start)
+    after = memory.preview(card.memory, at=now, study_day=day, rules=rules(profile, card), ratings=ratings)
+    how = placing(card, ordinal, day, profile)
+    bare = {rating: (due.day - how.base).days for rating, (_, due) in after.items() if rating > 1 and due.day}
+    return after, bare, how
+
+
+def _spans(bare: Mapping[int, int], how: Placing) -> dict[int, tuple[date, date]]:
+    """The first and the last day on which each interval may fall, whatever the other cards hold of them."""
+    spans, latest = {}, 0
+    for rating, (low, high) in sorted(spread.ranges(bare, how).items()):
+        latest = min(max(high, latest + 1), how.most)
+        spans[rating] = how.base + timedelta(days=low), how.base + timedelta(days=latest)
+    return spans
 
 
 def placing(card: Card, ordinal: int, day: date, profile: Profile) -> Placing:
@@ -261,14 +288,27 @@ def placing(card: Card, ordinal: int, day: date, profile: Profile) -> Placing:
         f"{card.pk}, {ordinal}", profile.easy_days)
 
 
-def _loads(card: Card, how: Placing, reach: Iterable[tuple[int, int]]) -> dict[date, int]:
+def _loads(card: Card, how: Placing, bare: Mapping[int, int]) -> dict[date, int]:
     """How many other cards of the person fall due on each day among which an interval may fall."""
-    days = {how.base + timedelta(days=day) for low, high in reach if low < high for day in range(low, high + 3)}
-    if not days:
-        return {}
-    others = Card.objects.filter(user=card.user_id, state=State.REVIEW, due_day__in=days, suspended=False)
-    others = others.exclude(pk=card.pk)
-    return dict(others.order_by().values_list("due_day").annotate(Count("pk")))
+    reach = spread.ranges(bare, how).values()
+    spans: list[list[int]] = []
+    for low, high in sorted((low, high + 2) for low, high in reach if low < high):
+        if spans and low <= spans[-1][1] + NEAR:
+            spans[-1][1] = max(high, spans[-1][1])
+        else:
+            spans.append([low, high])
+    days = ([how.base + timedelta(days=day) for day in span] for span in spans)
+    return {day: count for first, last in days
+            for day, count in DUE_FROM_TO.all(user=card.user_id, first=first, last=last, card=card.pk)}
+
+
+def _due_from_to(user: Given, first: Given, last: Given, card: Given) -> QuerySet[Card]:
+    """How many cards in review fall due on each of these days, but for one."""
+    others = Card.objects.filter(user=user, state=State.REVIEW, due_day__gte=first, due_day__lte=last, suspended=False)
+    return others.exclude(pk=card).order_by().values_list("due_day").annotate(Count("pk"))
+
+
+DUE_FROM_TO = Prepared(_due_from_to, "user", "first", "last", "card")
 
 
 def label(wait: timedelta) -> str:
@@ -462,7 +502,7 @@ def _open(user: User | Given, day: date | Given) -> QuerySet[Card]:
 
 
 def _fell_due(user: Given, day: Given, order: Any) -> QuerySet[Card]:
-    """What is due of the cards in review, in line as the identity of each and whether it is overdue."""
+    """What is due of the cards in review, in line: the identity of each and whether it is overdue."""
     overdue = ExpressionWrapper(Q(due_day__lt=day), BooleanField())
     fell_due = _open(user, day).filter(state=State.REVIEW, due_day__lte=day)
     return fell_due.order_by("-asked", order, "pk").values_list(*IDENTITY, overdue)
@@ -475,18 +515,20 @@ IN_STEPS = Prepared(
 # the lower is predicted recall, whoever's parameters it is by.
 FELL_DUE = {
     Profile.BacklogOrder.RECALL: Prepared(
-        lambda user, day: _fell_due(user, day, (Days(day, "last_day") / F("stability")).desc()), "user", "day"),
+        lambda user, day: _fell_due(user, day, (Days(day, "last_day") / F("stability")).desc()), "user", "day",
+        bare=True),
     Profile.BacklogOrder.OVERDUE: Prepared(
         lambda user, day: _fell_due(
             user, day, (Days(day, "due_day") / Greatest(Days("due_day", "last_day"), Value(1.0))).desc()),
-        "user", "day"),
-    Profile.BacklogOrder.DAY: Prepared(lambda user, day: _fell_due(user, day, "due_day"), "user", "day"),
+        "user", "day", bare=True),
+    Profile.BacklogOrder.DAY: Prepared(lambda user, day: _fell_due(user, day, "due_day"), "user", "day", bare=True),
 }
 
 
 def new_questions(user: User | Given, day: date | Given) -> QuerySet[Card]:
     """The questions not begun that the bank still offers, those asked for first, else in its order."""
-    offered = _open(user, day).filter(state=State.NEW, question__draft=False, question__retired=False)
+    of_questions = _open(user, day).filter(state=State.NEW, note=None)  # which the index tells without the card
+    offered = of_questions.filter(question__draft=False, question__retired=False)
     return offered.order_by("-asked", "question__topic__position", "question__position", "pk")
 
 
@@ -504,9 +546,10 @@ class Offered:
 
     def __init__(self, cards: Callable[[Given, Given], QuerySet[Card]]) -> None:
         given = "user", "day"
-        self.first = Prepared(lambda user, day: cards(user, day).values_list(*IDENTITY)[:FIRST_LOOK], *given)
-        self.whole = Prepared(lambda user, day: cards(user, day).values_list(*IDENTITY), *given)
-        self.asked = Prepared(lambda user, day: cards(user, day).filter(asked=True).values_list(*IDENTITY), *given)
+        self.first = Prepared(lambda user, day: cards(user, day).values_list(*IDENTITY)[:FIRST_LOOK], *given, bare=True)
+        self.whole = Prepared(lambda user, day: cards(user, day).values_list(*IDENTITY), *given, bare=True)
+        self.asked = Prepared(
+            lambda user, day: cards(user, day).filter(asked=True).values_list(*IDENTITY), *given, bare=True)
 
     def through(self, user: User, day: date, room: int) -> Iterator[Keyed]:
         """Those to look through for so many; without room for any only what was asked for."""
@@ -566,8 +609,8 @@ def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
     standing = memory.standing(starmap(Seen, OF_THE_DAY.all(user=user.pk, day=day)))
     counts_as = memory.answers_of(standing)
     for row in standing:
-        brought = row.kind == Review.Kind.SET_DUE and row.asked and row.batch is not None
-        if row.study_day != day or not (brought or counts_as.get(row.id) and row.kind in memory.GIVEN):
+        brought = row.brought and row.kind == Review.Kind.SET_DUE
+        if not row.today or not (brought or counts_as.get(row.id) and row.kind in memory.GIVEN):
             continue
         done["answers"] += not brought
         more = "more " * brought
@@ -584,12 +627,16 @@ def _of_the_day(user: Given, day: Given) -> QuerySet[Review]:
     """The day's rows, and what names one of them, to undo it or take it out of the count: that came after the first."""
     begins = Review.objects.filter(study_day=day).order_by("pk").values("pk")[:1]
     rows = Review.objects.of(user).filter(Q(study_day=day) | Q(names__isnull=False), pk__gte=Subquery(begins))
-    return rows.order_by("pk").values_list(*Seen._fields)
+    today = ExpressionWrapper(Q(study_day=day), BooleanField())
+    brought = ExpressionWrapper(Q(asked=True, batch__isnull=False), BooleanField())
+    return rows.order_by("pk").values_list(
+        "id", "card_id", "card__note", "kind", "names_id", "rating", today, "was", brought)
 
 
-OF_THE_DAY = Prepared(_of_the_day, "user", "day")
+OF_THE_DAY = Prepared(_of_the_day, "user", "day", bare=True)
 LATEST = Prepared(
-    lambda user: Review.objects.of(user).order_by("-pk").values_list("card_id", "names__kind")[:1], "user")
+    lambda user: Review.objects.of(user).order_by("-pk").values_list("card_id", "names__kind")[:1], "user",
+    bare=True)
 
 
 def _just_undone(user: User) -> int | None:
@@ -605,7 +652,7 @@ def _paces(user: Given) -> QuerySet[Attempt]:
     return latest.values_list("card__question__kind", "seconds")[:PACE_ATTEMPTS]
 
 
-PACES = Prepared(_paces, "user")
+PACES = Prepared(_paces, "user", bare=True)
 
 
 def pace_of(user: User) -> dict[str, int]:

@@ -4,16 +4,18 @@ Every grade and every change of a card's place in the drill is one row of the lo
 """
 from collections.abc import Collection, Mapping
 from datetime import date, datetime, timedelta
-from typing import Any
+from itertools import starmap
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db import DEFAULT_DB_ALIAS, transaction
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from accounts.models import Profile, User
 from flashcards import memory, queue
 from flashcards.memory import Due
 from flashcards.models import Attempt, Card, Direction, Draft, Memo, Rating, Review, State
+from flashcards.prepared import Given, Prepared, delete, insert, update
 from flashcards.study_day import study_day
 from questions.access import notes_for, published
 from questions.models import Note, Question
@@ -21,6 +23,70 @@ from questions.models import Note, Question
 MOST_SECONDS = 24 * 60 * 60
 A_LOOK_LASTS = timedelta(hours=1)
 MOVES_MEMORY = (Review.Kind.ANSWER, Review.Kind.IMPORT, Review.Kind.AMEND, Review.Kind.REMOVE, Review.Kind.RESET)
+
+
+class LogRow(NamedTuple):
+    """A row of a log as far as replay reads it."""
+
+    id: int
+    kind: str
+    names_id: int | None
+    rating: int | None
+    at: datetime
+    study_day: date
+    state: str
+    step: int | None
+    stability: float | None
+    difficulty: float | None
+    fed_at: datetime | None
+    due_day: date | None
+    due_at: datetime | None
+    asked: bool
+
+
+# What an answer and an undo ask, in the order in which they do.
+HELD = Prepared(
+    lambda pk: Card.objects.select_for_update(of=("self",)).select_related("draft").filter(pk=pk), "pk")
+SETTINGS = Prepared(lambda user: Profile.objects.filter(user=user), "user")
+DRAFT = Prepared(lambda card: Draft.objects.filter(card=card), "card")
+ANSWERED = Review.objects.standing().filter(card=OuterRef("card"), kind=Review.Kind.ANSWER).order_by("-ordinal")
+AT_A_SEED = Prepared(
+    lambda card, seed: Attempt.objects.filter(
+        card=card, seed=seed, kind__in=[Attempt.Kind.CHECK, Attempt.Kind.LEAVE]).annotate(
+        answered=Subquery(ANSWERED.values("ordinal")[:1])), "card", "seed")
+NAMED = Prepared(
+    lambda user, pk: Review.objects.of(user).filter(pk=pk).select_related("attempt"), "user", "pk")
+LOG = Prepared(
+    lambda card: Review.objects.filter(card=card).order_by("ordinal").values_list(*LogRow._fields), "card")
+
+
+def _actions(user: Given) -> QuerySet[Review]:
+    """What the person did and stands, the latest first; what was brought along from elsewhere was nothing done."""
+    return Review.objects.of(user).standing().exclude(kind=Review.Kind.IMPORT).order_by("-pk")
+
+
+def _last_action(user: Given) -> QuerySet[Review]:
+    """The latest action with its card, of whose item no more than its name comes along."""
+    told = [f"card__{field.name}" for field in Card._meta.concrete_fields if field.name not in ("question", "note")]
+    told += ["card__question__slug", "card__question__title", "card__question__kind", "card__note__slug",
+             "card__note__ask", "card__note__kind"]
+    own = [field.name for field in Review._meta.concrete_fields if field.name != "card"]
+    return _actions(user).select_related("card__question", "card__note").only(*own, *told)[:1]
+
+
+LAST_KEY = Prepared(lambda user: _actions(user).values_list("pk")[:1], "user")
+LAST_ACTION = Prepared(_last_action, "user")
+
+
+def _standing(rows: QuerySet[Review]) -> QuerySet[Review]:
+    """Of these rows those that stand: key, kind, and whether something that stands moved the card's memory since."""
+    since = Review.objects.standing().filter(
+        card=OuterRef("card"), ordinal__gt=OuterRef("ordinal"), kind__in=MOVES_MEMORY)
+    return rows.standing().values_list("pk", "kind", Exists(since))
+
+
+STANDING = Prepared(lambda pk: _standing(Review.objects.filter(pk=pk)), "pk")
+STANDING_IN_BATCH = Prepared(lambda batch: _standing(Review.objects.filter(batch=batch)), "batch")
 
 
 def ensure_cards(user: User) -> None:
@@ -69,16 +135,23 @@ def committed(card: Card) -> Attempt | None:
     another course of events, which undoing and grading afresh has left; it does not come back. Nor does one that was
     left uncounted.
     """
-    latest = card.attempts.filter(kind=Attempt.Kind.CHECK, seed=card.seed).order_by("-take", "-ordinal").first()
-    if latest is None or latest.take != take_of(card):
-        return None
-    last = card.reviews.standing().filter(kind=Review.Kind.ANSWER).order_by("-ordinal").first()
-    return latest if last is None or latest.ordinal > last.ordinal else None
+    return _at_this_seed(card)[0]
 
 
 def take_of(card: Card) -> int:
     """How often an answer on the card as it stands was left uncounted."""
     return card.attempts.filter(kind=Attempt.Kind.LEAVE, seed=card.seed).count()
+
+
+def _at_this_seed(card: Card) -> tuple[Attempt | None, int]:
+    """The answer committed on the card as it stands, None without one; and how often one was left uncounted."""
+    attempts = AT_A_SEED.all(card=card.pk, seed=card.seed)
+    take = sum(attempt.kind == Attempt.Kind.LEAVE for attempt in attempts)
+    checks = [attempt for attempt in attempts if attempt.kind == Attempt.Kind.CHECK]
+    latest = max(checks, key=lambda attempt: (attempt.take, attempt.ordinal), default=None)
+    if latest is None or latest.take != take or latest.ordinal <= (latest.answered or 0):
+        return None, take
+    return latest, take
 
 
 def draw_seed(card: Card) -> int | str:
@@ -94,22 +167,25 @@ def commit_attempt(card: Card, *, ordinal: int, now: datetime, **fields: Any) ->
     What comes back is the answer that stands: a second commit changes nothing and returns the first. None means that
     the page is stale: the log has moved past `ordinal`.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     if ordinal != card.next_ordinal:
         return None
-    if (standing := committed(card)) is not None:
+    standing, take = _at_this_seed(card)
+    if standing is not None:
         return standing
-    draft = _draft(card, now)
-    return Attempt.objects.create(
-        card=card, ordinal=ordinal, kind=Attempt.Kind.CHECK, at=now, seed=card.seed, take=take_of(card),
+    draft = _held_draft(card, now)
+    attempt = Attempt(
+        card=card, ordinal=ordinal, kind=Attempt.Kind.CHECK, at=now, seed=card.seed, take=take,
         seconds=_seconds(draft, now), **fields,
     )
+    insert(attempt)
+    return attempt
 
 
 @transaction.atomic
 def answer_card(
     card: Card, rating: Rating, *, ordinal: int, now: datetime, attempt: Attempt | None = None,
-    shown: date | None = None,
+    shown: date | None = None, ticks: list[str] | None = None,
 ) -> bool:
     """Append one answer to the card's log and bring its memory up to date.
 
@@ -117,23 +193,23 @@ def answer_card(
     since in another tab may have filled it.
 
     `ordinal` is the log position the learner's page offered. If it has been taken since (double click, second tab)
-    nothing is written and the result is False. `attempt` is what was committed; with the ticks as they are now it
-    becomes the grade's own attempt, to which the log points.
+    nothing is written and the result is False. `attempt` is what was committed; with the ticks (as the draft has
+    them, where none are given) it becomes the grade's own attempt, to which the log points.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     if ordinal != card.next_ordinal:
         return False
     profile = card.user.profile
-    offer = queue.offer(card, ordinal, now, profile)[rating].as_shown(shown)  # memory and due
-    Review.objects.create(
+    remembered, due = queue.taken(card, rating, ordinal, now, profile, shown)
+    insert(Review(
         card=card, ordinal=ordinal, kind=Review.Kind.ANSWER, rating=rating, at=now, was=card.state,
-        attempt=attempt and _closed(Attempt.Kind.GRADE, attempt, card, now), due_day=offer.due_day, due_at=offer.due_at,
-        **_place(card, now), **offer.memory.columns(),
-    )
-    card.take(offer.memory, offer.due, log_length=ordinal)
+        attempt=attempt and _closed(Attempt.Kind.GRADE, attempt, card, now, ticks), due_day=due.day, due_at=due.at,
+        **_place(card, now), **remembered.columns(),
+    ))
+    card.take(remembered, due, log_length=ordinal)
     card.buried_until = None
-    card.save(update_fields=Card.DERIVED)
-    Draft.objects.filter(card=card).delete()
+    update(card, Card.DERIVED)
+    delete(Draft, "card", card.pk)
     return True
 
 
@@ -144,12 +220,12 @@ def leave_uncounted(card: Card, *, ordinal: int, now: datetime, attempt_pk: int)
     False, and nothing is written, when the page is stale: the log has moved past `ordinal`, or the answer that it
     shows is no longer the one that stands.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     attempt = committed(card)
     if ordinal != card.next_ordinal or attempt is None or attempt.pk != attempt_pk:
         return False
     _closed(Attempt.Kind.LEAVE, attempt, card, now)
-    Draft.objects.filter(card=card).delete()
+    delete(Draft, "card", card.pk)
     return True
 
 
@@ -159,7 +235,7 @@ def add_to_drill(card: Card, *, ordinal: int, now: datetime) -> bool:
 
     False, and nothing is written, from a stale page, for a suspended card, or when it was asked for already.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     if ordinal != card.next_ordinal or card.suspended or card.asked:
         return False
     _move(card, Review.Kind.SET_DUE, now, _asked(card, now))
@@ -191,7 +267,7 @@ def set_due(card: Card, day: date, *, ordinal: int, now: datetime) -> bool:
 
     False, and nothing is written, from a stale page or for a card that is new.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     if ordinal != card.next_ordinal or card.state == State.NEW:
         return False
     _move(card, Review.Kind.SET_DUE, now, Due(day=max(day, _day(card, now))))
@@ -204,7 +280,7 @@ def set_suspended(card: Card, suspended: bool, *, ordinal: int, now: datetime, b
 
     False, and nothing is written, from a stale page or when it is so already.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     if ordinal != card.next_ordinal or card.suspended == suspended:
         return False
     card.suspended = suspended
@@ -215,7 +291,7 @@ def set_suspended(card: Card, suspended: bool, *, ordinal: int, now: datetime, b
 @transaction.atomic
 def bury(card: Card, *, ordinal: int, now: datetime) -> bool:
     """Put the card off to tomorrow, whatever is due; its due day stays. False from a stale page."""
-    card = _locked(card)
+    card = _locked(card.pk)
     today = _day(card, now)
     if ordinal != card.next_ordinal or (card.buried_until and card.buried_until > today):
         return False
@@ -228,7 +304,7 @@ def bury(card: Card, *, ordinal: int, now: datetime) -> bool:
 def reset(card: Card, *, ordinal: int, now: datetime) -> bool:
     """Begin the card anew: its memory is that of a new card, its log stays. False from a stale page or for a new card.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     if ordinal != card.next_ordinal or card.state == State.NEW:
         return False
     _replayed(card, Review(card=card, kind=Review.Kind.RESET, at=now, was=card.state), now)
@@ -242,7 +318,7 @@ def amend(card: Card, review_pk: int, rating: Rating, *, ordinal: int, now: date
     The due becomes what bare FSRS gives after the last answer. False, and nothing is written, from a stale page, for a
     row that is no answer that stands, or when it counts so already.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     named = card.reviews.answers().filter(pk=review_pk).first()
     if ordinal != card.next_ordinal or named is None or named.rated == rating:
         return False
@@ -256,7 +332,7 @@ def remove(card: Card, review_pk: int, *, ordinal: int, now: datetime) -> bool:
 
     Due and False as for `amend`.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     named = card.reviews.answers().filter(pk=review_pk).first()
     if ordinal != card.next_ordinal or named is None:
         return False
@@ -308,8 +384,7 @@ def memo_on(user: User, item: Question | Note) -> str:
 def last_action(user: User) -> Review | None:
     """What an undo would take back: the person's latest action that stands, on any card and of any age; what was
     brought along from elsewhere was none."""
-    actions = Review.objects.of(user).standing().exclude(kind=Review.Kind.IMPORT)
-    return actions.select_related("card__question", "card__note").order_by("-pk").first()
+    return LAST_ACTION.first(user=user.pk)
 
 
 def history(user: User) -> QuerySet[Review]:
@@ -329,13 +404,12 @@ def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     with the clock going on from where it was. What one act did to several cards is taken back on all of them. None,
     and nothing is written, when `review_pk` is not that latest action: undone already, or something came after it.
     """
-    if (named := Review.objects.filter(card__user=user, pk=review_pk).first()) is None:
+    if (named := NAMED.first(user=user.pk, pk=review_pk)) is None:
         return None
-    _locked_all(user, _of_one_act(named).values_list("card", flat=True))
-    named = last_action(user)
-    if named is None or named.pk != review_pk:
+    cards = _locked_act(user, named)
+    if LAST_KEY.first(user=user.pk) != (review_pk,):
         return None
-    return _undone(user, named, now)
+    return _undone(named, cards, now)
 
 
 @transaction.atomic
@@ -345,33 +419,33 @@ def undo_any(user: User, review_pk: int, *, now: datetime) -> Review | None:
     None, and nothing is written, when it is undone already, or when it moved a card's memory and something that stands
     moved it since: an answer in the middle of a log is changed or removed instead.
     """
-    named = Review.objects.filter(card__user=user).standing().filter(pk=review_pk).first()
-    if named is None:
+    if (named := NAMED.first(user=user.pk, pk=review_pk)) is None:
         return None
-    rows = _of_one_act(named)
-    _locked_all(user, rows.values_list("card", flat=True))
-    if not rows.standing().filter(pk=named.pk).exists():  # undone while this waited for the cards
+    cards = _locked_act(user, named)
+    standing = STANDING_IN_BATCH.all(batch=named.batch) if named.batch else STANDING.all(pk=named.pk)
+    if named.pk not in {pk for pk, _, _ in standing}:  # undone before, or while this waited for the cards
         return None
-    for row in rows.standing():
-        since = Review.objects.filter(card=row.card_id, ordinal__gt=row.ordinal, kind__in=MOVES_MEMORY).standing()
-        if row.kind in MOVES_MEMORY and since.exists():
-            return None
-    return _undone(user, named, now)
+    if any(kind in MOVES_MEMORY and moved for _, kind, moved in standing):
+        return None
+    return _undone(named, cards, now)
 
 
-def _of_one_act(named: Review) -> QuerySet[Review]:
-    """The row and all that the same act wrote."""
-    return Review.objects.filter(batch=named.batch) if named.batch else Review.objects.filter(pk=named.pk)
+def _locked_act(user: User, named: Review) -> list[Card]:
+    """The cards of the row and of all that the same act wrote, held until the transaction ends."""
+    if not named.batch:
+        return [_locked(named.card_id)]
+    return _locked_all(user, Review.objects.filter(batch=named.batch).values_list("card", flat=True))
 
 
-def _undone(user: User, named: Review, now: datetime) -> Review:
-    """An undo of this row, and of all that the same act wrote; the result is the undo of this row."""
+def _undone(named: Review, cards: Collection[Card], now: datetime) -> Review:
+    """An undo of this row, and of all that the same act wrote on these cards; the result is the undo of this row."""
     batch = named.batch and uuid4()
-    rows = Review.objects.filter(batch=named.batch, card__user=user).standing() if named.batch else [named]
+    rows = Review.objects.filter(batch=named.batch).standing().select_related("attempt") if named.batch else [named]
     undoing = None
     by_card = {row.card_id: row for row in rows}
-    for card in _locked_all(user, by_card):
-        row = by_card[card.pk]
+    for card in cards:
+        if (row := by_card.get(card.pk)) is None:
+            continue
         written = _replayed(
             card, Review(card=card, kind=Review.Kind.UNDO, names=row, at=now, was=card.state, batch=batch), now)
         if row.kind == Review.Kind.ANSWER:
@@ -386,7 +460,7 @@ def rebuild_card(card: Card, *, write: bool) -> str:
 
     With `write` the card becomes what the log says.
     """
-    card = _locked(card)
+    card = _locked(card.pk)
     stored = {name: getattr(card, name) for name in Card.DERIVED}
     rows = list(card.reviews.order_by("ordinal"))
     remembered, due = memory.replay(rows, queue.parameters(card.user.profile))
@@ -399,10 +473,12 @@ def rebuild_card(card: Card, *, write: bool) -> str:
     return ", ".join(f"{name} {stored[name]}, by the log {getattr(card, name)}" for name in differing)
 
 
-def _locked(card: Card) -> Card:
+def _locked(pk: int) -> Card:
     """The card as it is now, held until the transaction ends; its person's settings are read once it is held."""
-    cards = Card.objects.select_for_update(of=("self",)).select_related("question", "note", "user")
-    return cards.get(pk=card.pk)
+    card = HELD.get(pk=pk)
+    profile = SETTINGS.get(user=card.user_id)
+    card.user = profile.user = User.from_db(DEFAULT_DB_ALIAS, ["id"], [card.user_id])
+    return card
 
 
 def _locked_all(user: User, pks: Collection[int]) -> list[Card]:
@@ -436,17 +512,17 @@ def _move(card: Card, kind: Review.Kind, now: datetime, due: Due, batch: UUID | 
     if kind == Review.Kind.SET_DUE:
         card.buried_until = None
         remembered = memory.out_of_steps(remembered) if due.day else remembered
-    Review.objects.create(
+    insert(Review(
         card=card, ordinal=card.next_ordinal, kind=kind, at=now, was=card.state, due_day=due.day, due_at=due.at,
         asked=due.asked, batch=batch, **_place(card, now), **remembered.columns(),
-    )
+    ))
     card.take(remembered, due, log_length=card.next_ordinal)
-    card.save(update_fields=Card.DERIVED)
+    update(card, Card.DERIVED)
 
 
 def _changed(card: Card, row: Review, now: datetime) -> None:
     """Append a row that changes or removes an earlier answer."""
-    remembered, due = memory.amended([*card.reviews.order_by("ordinal"), row], queue.rules(card.user.profile, card))
+    remembered, due = memory.amended([*_log(card), row], queue.rules(card.user.profile, card))
     row.state, row.step, row.due_day, row.due_at = remembered.state, remembered.step, due.day, due.at
     _replayed(card, row, now)
 
@@ -454,37 +530,56 @@ def _changed(card: Card, row: Review, now: datetime) -> None:
 def _replayed(card: Card, row: Review, now: datetime) -> Review:
     """Append a row after which the card is what its whole log says, and save both."""
     row.ordinal = card.next_ordinal
-    rows = [*card.reviews.order_by("ordinal"), row]
+    rows = [*_log(card), row]
     remembered, due = memory.replay(rows, queue.parameters(card.user.profile))
     place = {**_place(card, now), "due_day": due.day, "due_at": due.at, "asked": due.asked}
     for name, value in {**place, **remembered.columns()}.items():
         setattr(row, name, value)
-    row.save()
+    insert(row)
     card.take(remembered, due, log_length=row.ordinal)
     card.suspended, card.buried_until = memory.is_suspended(rows), memory.buried_until(rows)
-    card.save(update_fields=Card.DERIVED)
+    update(card, Card.DERIVED)
     return row
 
 
-def _closed(kind: Attempt.Kind, attempt: Attempt, card: Card, now: datetime) -> Attempt:
+def _log(card: Card) -> list[memory.Row]:
+    """The card's log as far as replay reads it."""
+    return list(starmap(LogRow, LOG.all(card=card.pk)))
+
+
+def _closed(
+    kind: Attempt.Kind, attempt: Attempt, card: Card, now: datetime, ticks: list[str] | None = None
+) -> Attempt:
     """The attempt of the grade or of leaving it: what was committed, with the final ticks and the time taken in all."""
-    draft = _draft(card, now)
+    draft = _held_draft(card, now)
     committed = {name: getattr(attempt, name) for name in Attempt.COMMITTED}
-    return Attempt.objects.create(
-        card=card, ordinal=card.next_ordinal, kind=kind, at=now, ticks=draft.ticks,
+    closed = Attempt(
+        card=card, ordinal=card.next_ordinal, kind=kind, at=now, ticks=draft.ticks if ticks is None else ticks,
         seconds=max(_seconds(draft, now), attempt.seconds), **committed,
     )
+    insert(closed)
+    return closed
 
 
 def _draft(card: Card, now: datetime) -> Draft:
-    draft, _ = Draft.objects.get_or_create(card=card, defaults={"opened_at": now})
-    return draft
+    if (there := DRAFT.first(card=card.pk)) is not None:
+        return there
+    draft = Draft(card=card, opened_at=now)
+    return draft if insert(draft, unless_there=True) else DRAFT.get(card=card.pk)
+
+
+def _held_draft(card: Card, now: datetime) -> Draft:
+    """The draft of a card that is held, with which it came."""
+    return card._state.fields_cache["draft"] or _draft(card, now)
 
 
 def _draft_again(card: Card, attempt: Attempt | None, now: datetime) -> None:
     fields = {name: getattr(attempt, name) for name in Draft.TYPED} if attempt else {}
     spent = timedelta(seconds=attempt.seconds if attempt else 0)
-    Draft.objects.update_or_create(card=card, defaults={"opened_at": now - spent, **fields})
+    draft = Draft(card=card, opened_at=now - spent, **fields)
+    if not insert(draft, unless_there=True):
+        draft.pk = DRAFT.get(card=card.pk).pk
+        update(draft, ["opened_at", *fields])
 
 
 def _seconds(draft: Draft, now: datetime) -> int:

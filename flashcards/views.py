@@ -94,9 +94,8 @@ def check(request: HttpRequest, pk: int) -> HttpResponse:
         return next_turn(request, sitting, card)
     desk = desk_for(request, card, sitting)
     if desk.attempt is None and desk.can_be_posed:
-        form = desk.fill(request.POST)
-        services.save_draft(card, desk.ordinal, **desk.typed())
-        if not form.is_valid():
+        if not desk.fill(request.POST).is_valid():
+            services.save_draft(card, desk.ordinal, **desk.typed())
             return show(request, desk)
         services.commit_attempt(card, ordinal=desk.ordinal, now=desk.now, **desk.commit())
     return turn(request, card, sitting)
@@ -129,11 +128,8 @@ def answer(request: HttpRequest, pk: int) -> HttpResponse:
     if attempt is None or rating not in map(str, Rating.values):
         messages.info(request, "Nothing was recorded: commit an answer first, then choose one of the four grades.")
         return turn(request, card, sitting)
-    services.set_ticks(card, card.next_ordinal, ticked(request))
-    shown = shown_day(request.POST, rating)
-    if services.answer_card(
-        card, Rating(int(rating)), ordinal=card.next_ordinal, now=now, attempt=attempt, shown=shown
-    ):
+    given = {"shown": shown_day(request.POST, rating), "ticks": ticked(request)}
+    if services.answer_card(card, Rating(int(rating)), ordinal=card.next_ordinal, now=now, attempt=attempt, **given):
         lapses, card = card.lapses, access.card_for(request.user, pk)
         recorded = recorded_words(card, Rating(int(rating)), now)
         messages.success(request, recorded, extra_tags=UNDOABLE if sitting.only == "this" else "")

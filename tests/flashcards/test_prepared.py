@@ -4,10 +4,13 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import F, QuerySet
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from flashcards.models import Card, Review
+from flashcards import queue, services
+from flashcards.models import Card, Rating, Review
 from flashcards.prepared import Prepared, insert, update
 
 DAY = date(2026, 3, 2)
@@ -72,3 +75,19 @@ def test_a_row_inserted_and_updated_is_as_the_orm_would_have_it(ada: User, due: 
     update(due[0], ["due_at", "asked"])
     card = Card.objects.get(pk=due[0].pk)
     assert (card.due_at, card.asked, card.lapses) == (NOON, True, 0)
+
+
+def test_an_answer_takes_as_many_statements_after_fifty_answers_as_after_two(ada: User, card: Card) -> None:
+    def statements(now: datetime) -> int:
+        with CaptureQueriesContext(connection) as asked:
+            assert queue.next_card(ada, now) is not None
+            services.open_card(card, now)
+            attempt = services.commit_attempt(card, ordinal=card.next_ordinal, now=now, aloud=True)
+            offer = queue.offer(card, card.next_ordinal, now, card.user.profile)[Rating.AGAIN]
+            assert services.answer_card(
+                card, Rating.AGAIN, ordinal=card.next_ordinal, now=now, attempt=attempt, shown=offer.due_day)
+        card.refresh_from_db()
+        return len(asked)
+
+    taken = [statements(NOON + at * timedelta(days=1)) for at in range(50)]
+    assert taken[49] == taken[2]
