@@ -1,5 +1,8 @@
-"""Twenty draws of every question: each reads right, is judged as it should be and can be. `manage.py check_bank` tries
-ten times as many."""
+"""Draws of every question: each reads right, is judged as it should be and can be.
+
+DRAWS=20 tries more of each than the suite does, and `manage.py check_bank` ten times as many as that.
+"""
+import os
 import re
 
 import pytest
@@ -12,7 +15,7 @@ from questions.runs import draw, play
 from questions.services import Posed, gist_of, posed_with, run_lab
 from tests.calculators.drawings import assert_within
 
-DRAWS = 20
+DRAWS = int(os.environ.get("DRAWS", "8"))  # of each question
 FILES = {path.stem: path for path in sorted(loading.FOLDER.glob("*/*.md"))}
 SAID = (0.2, 0.9, 1.6, 40)  # times the answer
 LETTER = {"end": 9.5, "name": 8, "strong": 7, "pen-text": 7}  # widths, about; any other look's is 6.5
