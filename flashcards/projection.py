@@ -60,11 +60,14 @@ class Course:
     all_started: int | None  # the first day at whose end nothing is new
 
 
-def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int, known_from: int = 0) -> Course:
+def project(
+    deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int, known_from: int = 0, strength: float = 1.0
+) -> Course:
     """One play of the coming `days`, today first: whoever is due and lowest in predicted recall comes first.
 
     Whether a card is remembered, and its grade, are drawn with `seed`. Fuzz, siblings and learning steps are left out;
-    a lapse is looked at twice. What is known is worked out from the day `known_from` on.
+    a lapse is looked at twice. What is known is worked out from the day `known_from` on. `strength` is how much more
+    stable the cards are than FSRS takes them for, times: what is remembered goes by it, what is scheduled does not.
     """
     w, effort, rng = np.array(terms.parameters), np.array(habits.effort), np.random.default_rng(seed)
     stability, difficulty = deck.stability.astype(float), deck.difficulty.astype(float)
@@ -85,7 +88,8 @@ def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int, k
         ])
         made["held"][day] = held
         recall = recall_after(day - last[line], stability[line], w)
-        remembered = rng.random(len(line)) < recall
+        truth = recall if strength == 1 else recall_after(day - last[line], strength * stability[line], w)
+        remembered = rng.random(len(line)) < truth
         grade = np.where(remembered, rng.choice([2, 3, 4], len(line), p=habits.remembered), 1)
         stability[line], difficulty[line] = after(stability[line], difficulty[line], recall, grade, w)
         first = rng.choice([1, 2, 3, 4], len(begun), p=habits.first)
@@ -96,7 +100,7 @@ def project(deck: Deck, terms: Terms, habits: Habits, *, days: int, seed: int, k
         made["reviews"][day], made["started"][day] = len(line), len(begun)
         made["seconds"][day] = (deck.seconds[seen] * effort[np.concatenate([grade, first]) - 1]).sum()
         if day >= known_from:
-            made["known"][day] = recall_after(day - last[~new], stability[~new], w).sum()
+            made["known"][day] = recall_after(day - last[~new], strength * stability[~new], w).sum()
         if all_started is None and not new.any():
             all_started = day
     return Course(**made, all_started=all_started)

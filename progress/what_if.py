@@ -18,6 +18,9 @@ from flashcards.models import Attempt, Card, Review, Work
 from flashcards.projection import Deck, Habits, Terms, project
 from flashcards.study_day import study_day
 from flashcards.works import Tell
+from progress import fit
+from progress.fit import Log
+from progress.fitting import answers_of
 
 GRID = (0.70, 0.75, 0.80, 0.83, 0.85, 0.87, 0.89, 0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97)
 DAYS = 365
@@ -27,8 +30,11 @@ PLAYED = {
     "reviews_per_day": int, "lately": float, "defaults": [str],
     "outcomes": [{"retention": float, "minutes": [float], "known": [float], "held": float}],
 }
+DRAWN = {"scored": int, "strength": [float]}  # what years played before it was asked lack
 LOW, HIGH = 10, 90  # percentiles of the plays that a spread reaches from and to
 LATELY = 28  # days
+LEAST_SCORED = 100  # predictions, before it is asked how well the person remembers
+STRENGTHS = np.geomspace(0.1, 10, 81)  # that are tried
 HELD = 0.1  # of the days: from there on the limit of reviews is said to bind
 
 
@@ -39,6 +45,9 @@ class Spread:
     low: float
     middle: float
     high: float
+
+
+SPREAD = tuple(Spread.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +71,10 @@ class Outcome:
 
 def outcomes(
     deck: Deck, terms: Terms, habits: Habits, retentions: Sequence[float], *, days: int, replicas: int, seed: int,
-    tell: Tell = lambda share, stage: None,
+    strengths: Sequence[float] = (1.0,), tell: Tell = lambda share, stage: None,
 ) -> list[Outcome]:
-    """The year at each desired retention, from the same deck and, play by play, the same luck."""
+    """The year at each desired retention, from the same deck and, play by play, the same luck; the plays take the
+    strengths (of project()) in turn."""
     found = []
     for at, retention in enumerate(retentions):
         plays = []
@@ -72,11 +82,29 @@ def outcomes(
             tell((at + play / replicas) / len(retentions), f"Playing a year at {retention:.2f}")
             course = project(
                 deck, replace(terms, desired_retention=retention), habits, days=days, seed=seed + play,
-                known_from=days - 1)
+                known_from=days - 1, strength=strengths[play % len(strengths)])
             plays.append((course.seconds.mean() / 60, course.known[-1], (course.held > 0).mean()))
         minutes, known, held = zip(*plays, strict=True)
         found.append(Outcome(retention, _spread(minutes), _spread(known), float(np.mean(held))))
     return found
+
+
+def strengths_of(log: Log, parameters: Sequence[float], count: int, seed: int) -> list[float]:
+    """How much more stable the cards may be than FSRS takes them for, times, so many draws of it: each is what makes
+    the predictions come true on average over cards drawn anew from the person's own (a bootstrap). Exactly 1 where
+    there are too few predictions."""
+    recall, remembered, _ = fit.predictions(log, np.array(parameters))
+    if len(recall) < LEAST_SCORED:
+        return [1.0]
+    card = np.nonzero(log.scored)[1][np.argsort(log.place[log.scored], kind="stable")]
+    k = parameters[20]
+    waited = np.clip(recall, 1e-9, 1) ** (-1 / k) - 1  # 0.9 ** (-1 / k) - 1 times days over stability
+    cards = int(card.max()) + 1
+    came = np.bincount(card, remembered, cards)
+    expected = np.array([np.bincount(card, (1 + waited / strength) ** -k, cards) for strength in STRENGTHS])
+    weights = np.random.default_rng(seed).multinomial(cards, np.full(cards, 1 / cards), count)
+    off = expected @ weights.T - weights @ came  # (strengths, draws); it grows with the strength
+    return [float(np.exp(np.interp(0, off[:, draw], np.log(STRENGTHS)))) for draw in range(count)]
 
 
 def _spread(values: Sequence[float]) -> Spread:
@@ -93,14 +121,17 @@ def play(work: Work, tell: Tell) -> dict[str, Any]:
     if not len(deck.new):
         raise Refusal("There is no card in your drill to play the year with.")
     asked = profile.desired_retention
+    log = fit.log_of(answers_of(user))
+    strengths = strengths_of(log, terms.parameters, REPLICAS, today.toordinal())
     found = outcomes(deck, terms, habits, sorted({*GRID, asked}), days=DAYS, replicas=REPLICAS,
-                     seed=today.toordinal(), tell=tell)
+                     seed=today.toordinal(), strengths=strengths, tell=tell)
     begun = ~deck.new
     known = recall_after(-deck.last[begun], deck.stability[begun], np.array(terms.parameters)).sum()
     return {
         "asked": asked, "cards": len(deck.new), "begun": int(begun.sum()), "known": float(known), "days": DAYS,
         "replicas": REPLICAS, "answers": Review.objects.filter(card__user=user).answers().count(),
         "reviews_per_day": terms.reviews_per_day, "lately": _lately(user, now),
+        "scored": int(log.scored.sum()), "strength": list(asdict(_spread(strengths)).values()),
         "defaults": _defaults(user, terms, habits), "outcomes": [_plain(one) for one in found],
     }
 
@@ -109,9 +140,11 @@ def is_result(result: Any) -> bool:
     """Whether this is what a played year comes to, as its page shows it."""
     if not has_shape(result, PLAYED):
         return False
+    if "strength" in result and not (has_shape(result, DRAWN) and len(result["strength"]) == len(SPREAD)):
+        return False
     spreads = [one[name] for one in result["outcomes"] for name in ("minutes", "known")]
     asked = [one for one in result["outcomes"] if one["retention"] == result["asked"]]
-    return bool(asked) and all(len(spread) == len(Spread.__dataclass_fields__) for spread in spreads)
+    return bool(asked) and all(len(spread) == len(SPREAD) for spread in spreads)
 
 
 def _plain(outcome: Outcome) -> dict[str, Any]:

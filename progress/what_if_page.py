@@ -81,6 +81,16 @@ class WhatIfPage:
         return {name: what_if_pictures.year(*given, width=width) for name, width in widths.items()}
 
     @property
+    def band_words(self) -> str:
+        """What the lines of the picture reach over."""
+        low, middle, high = self.result.get("strength", (1, 1, 1))
+        if low == middle == high:
+            return "The lines hold chance alone: too few reviews say how well you remember, so FSRS is believed."
+        return "The lines hold chance, and how sure your reviews leave it how well you remember: by " \
+               f"{self.result['scored']:,} of them, their cards drawn anew for each play, what you know lasts " \
+               f"{middle:.2f} times as long as FSRS takes it to ({low:.2f} to {high:.2f})."
+
+    @property
     def sheet(self) -> Sheet | None:
         """The year's table as its CSV file holds it; None while no year was played."""
         if not self.result:

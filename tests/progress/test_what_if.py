@@ -9,10 +9,10 @@ import pytest
 from accounts.models import User
 from flashcards import services, works
 from flashcards.foresight import effort_of
-from flashcards.memory import DEFAULT_PARAMETERS
+from flashcards.memory import DEFAULT_PARAMETERS, recall_after
 from flashcards.models import Card, Rating, Work
 from flashcards.projection import NOBODY_KNOWS, Deck, Habits, Terms
-from progress import what_if
+from progress import fit, what_if
 from progress.what_if import Outcome, Spread, outcomes
 from tests.flashcards.conftest import NOON, deal  # noqa: F401
 
@@ -106,3 +106,41 @@ def test_each_grade_takes_as_long_as_it_took(deal: Callable[[int], list[Card]]) 
         attempt = services.commit_attempt(card, ordinal=1, now=then)
         services.answer_card(card, rating, ordinal=1, now=then, attempt=attempt)
     assert effort_of(cards[0].user) == pytest.approx((1 + 2 / 3, 4 / 3, 2 / 3, 1))
+
+
+# How well one remembers
+
+def log_that(strength: float, cards: int = 400) -> fit.Log:
+    """One answer of Good on each card, and one ten days later, remembered as often as the strength would have it."""
+    stability = DEFAULT_PARAMETERS[2]
+    recalled = round(cards * recall_after(10, strength * stability, DEFAULT_PARAMETERS))
+    first = [fit.Answer(card, 0, 3) for card in range(cards)]
+    return fit.log_of([*first, *(fit.Answer(card, 10, 3 if card < recalled else 1) for card in range(cards))])
+
+
+@pytest.mark.parametrize("strength", [0.4, 1, 2.5])
+def test_the_strength_that_a_log_was_made_by_is_found(strength: float) -> None:
+    drawn = what_if.strengths_of(log_that(strength), DEFAULT_PARAMETERS, 64, seed=3)
+    assert np.median(drawn) == pytest.approx(strength, rel=0.15)
+    assert min(drawn) < strength < max(drawn)
+    assert drawn == what_if.strengths_of(log_that(strength), DEFAULT_PARAMETERS, 64, seed=3)
+
+
+def test_more_reviews_leave_less_doubt() -> None:
+    few, many = (np.std(np.log(what_if.strengths_of(log_that(1, cards), DEFAULT_PARAMETERS, 200, seed=3)))
+                 for cards in (150, 2400))
+    assert many < few / 2  # by four, as the square root of sixteen
+
+
+def test_too_few_reviews_say_nothing() -> None:
+    assert what_if.strengths_of(log_that(0.4, cards=99), DEFAULT_PARAMETERS, 16, seed=3) == [1.0]
+    assert what_if.strengths_of(fit.log_of([]), DEFAULT_PARAMETERS, 16, seed=3) == [1.0]
+
+
+def test_a_memory_that_lasts_less_long_knows_less_and_the_band_holds_both() -> None:
+    def year(*strengths: float) -> Outcome:
+        return outcomes(new_deck(60), TERMS, Habits(), [0.9], days=90, replicas=8, seed=1, strengths=strengths)[0]
+
+    weak, strong, both = year(0.5), year(2), year(0.5, 2)
+    assert weak.known.high < strong.known.low
+    assert both.known.low < weak.known.high < strong.known.low < both.known.high

@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.models import Profile, User
 from flashcards import works
 from flashcards.models import Work
+from progress.what_if import is_result
 
 HTMX = {"HX-Request": "true"}
 
@@ -68,6 +69,21 @@ def test_the_year_is_a_file_too(as_ada: Client, played: Work, eve: User) -> None
     assert len(rows) == len(YEAR["outcomes"])
     as_ada.force_login(eve)
     assert as_ada.get("/progress/what-if/year.csv").status_code == 404
+
+
+def test_what_the_lines_hold_is_said(as_ada: Client, played: Work) -> None:
+    assert "The lines hold chance alone" in text(as_ada)  # a year played before it was asked, or by too few reviews
+    Work.objects.update(result=YEAR | {"scored": 5_820, "strength": [0.91, 0.97, 1.04]})
+    page = text(as_ada)
+    assert "by 5,820 of them" in page
+    assert "lasts 0.97 times as long as FSRS takes it to (0.91 to 1.04)" in page
+
+
+@pytest.mark.parametrize("drawn", [{"strength": "x"}, {"strength": [1.0, 1.0], "scored": 5}, {"strength": [1.0] * 3}])
+def test_a_year_of_another_shape_is_no_result(drawn: dict[str, Any]) -> None:
+    assert is_result(YEAR)
+    assert is_result(YEAR | {"scored": 5, "strength": [0.9, 1.0, 1.1]})
+    assert not is_result(YEAR | drawn)
 
 
 def test_what_is_assumed_and_where_the_limit_binds_is_named(as_ada: Client, played: Work) -> None:
