@@ -47,7 +47,7 @@ def result_of(interview: Interview, room: Room, scorers: Iterable[str]) -> Resul
     """What an interview came to: each point as agreed, else the mean of what these gave it."""
     who = list(scorers)
     scores = [
-        score for position, item in enumerate(room.items) if item.opened and not item.skipped for point in item.points
+        score for position, item in enumerate(room.items) if item.opened for point in item.points
         if (score := standing(room, position, point, who)) is not None
     ]
     return Result(interview, sum(scores), MOST_SCORE * len(scores))

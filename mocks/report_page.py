@@ -21,6 +21,7 @@ from mocks.report import LabRow, PointRow, QuestionRow, Reader, Report, Spread, 
 from mocks.room import LEVELS, MOST_SCORE, PARTS, VERDICTS, Call, Phase, Role, Room
 from questions.access import published
 
+MOST_COMPARED = 200  # of a team's interviews, the latest
 LAB_ADDRESS = re.compile(r"/labs/(?P<slug>[a-z0-9-]+)/?(\?.*)?", re.DOTALL)
 PART_WORDS = {"scores": "Scores", "answers": "Staff answers", "comments": "Comments and evidence"}
 
@@ -44,11 +45,15 @@ def interviewers_of(row: Interview) -> list[str]:
 
 
 def team_scores_for(row: Interview) -> TeamScores | None:
-    """What the ended interviews of the same team came to; None for one of nobody's team."""
+    """What the same team's ended interviews came to that asked any of the same; None for one of nobody's team."""
     if row.team_id is None:
         return None
-    states = Interview.objects.filter(team=row.team_id, phase=Phase.OVER).values_list("state", flat=True)
-    return report.team_scores(Room.from_json(state) for state in states.iterator())
+    ended = Interview.objects.filter(team=row.team_id, phase=Phase.OVER)
+    slugs = {posed["slug"] for posed in row.asked}
+    plans = ended.order_by("-pk").values_list("pk", "plan")
+    same = [pk for pk, plan in plans if slugs & {item["slug"] for item in plan}][:MOST_COMPARED]
+    states = ended.filter(pk__in=same).values_list("state", flat=True)
+    return report.team_scores(Room.from_json(state) for state in states)
 
 
 def report_of(presence: Presence, *, with_team: bool = True) -> Report:
@@ -71,7 +76,13 @@ class ToDrill:
     is_taken: bool
 
 
-class ReportPage:
+class CallChoices:
+    """What an overall call is chosen from."""
+
+    verdicts, levels = VERDICTS, LEVELS
+
+
+class ReportPage(CallChoices):
     """The report's page for one reader."""
 
     def __init__(self, presence: Presence, now: datetime, sent: Mapping[str, str] | None = None) -> None:
@@ -117,14 +128,6 @@ class ReportPage:
     @property
     def choices(self) -> tuple[int, ...]:
         return tuple(range(MOST_SCORE + 1))
-
-    @property
-    def verdicts(self) -> tuple[str, ...]:
-        return VERDICTS
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        return LEVELS
 
     @property
     def agreed_call(self) -> Call:

@@ -9,8 +9,8 @@ from django.http import QueryDict
 
 from mocks.access import Presence
 from mocks.report import FORMER
-from mocks.report_page import interviewers_of, names_in
-from mocks.room import CALLED, LEVELS, MOST_NOTE, MOST_SCORE, VERDICTS, Call, Mark
+from mocks.report_page import CallChoices, interviewers_of, names_in
+from mocks.room import CALLED, MOST_NOTE, MOST_SCORE, Call, Mark
 
 WORDS = ("evidence", "comment")
 FIELD = re.compile(r"(?:value|evidence|comment)-(?P<position>\d{1,3})-(?P<point>[A-Za-z0-9_-]{1,60})")
@@ -43,7 +43,7 @@ class Entry:
         return self.kept.value is None and not self.may_be_left
 
 
-class ScoreSheet:
+class ScoreSheet(CallChoices):
     """The sheet of one interviewer. `sent` is a form that came back; what it does not hold is as it is kept."""
 
     def __init__(self, presence: Presence, sent: QueryDict | None = None) -> None:
@@ -65,14 +65,6 @@ class ScoreSheet:
     def call(self) -> Call:
         """The overall call, as typed where the sheet came back."""
         return Call(*(self.sent.get(name, getattr(self.kept_call, name)) for name in CALLED))
-
-    @property
-    def verdicts(self) -> tuple[str, ...]:
-        return VERDICTS
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        return LEVELS
 
     @property
     def most_text(self) -> int:

@@ -330,7 +330,7 @@ def test_who_was_alone_reads_all_and_takes_what_they_missed(ada: User):
 def test_five_interviews_of_a_team_show_their_spread(ended: Interview, ada: User, ben: User):
     def copies(n: int) -> None:
         for _ in range(n):
-            row = plan_interview(ended.team, ben, ada, NOON, minutes=30, plan=[], spec={})
+            row = plan_interview(ended.team, ben, ada, NOON, minutes=30, plan=ended.plan, spec={})
             Interview.objects.filter(pk=row.pk).update(state=ended.state, asked=ended.asked, phase="over")
 
     copies(3)
