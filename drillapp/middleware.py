@@ -20,9 +20,10 @@ OPEN_IN_AN_INTERVIEW = {
     "healthz", "keys_page", "flashcards:today", "flashcards:predict", "flashcards:calendar", "flashcards:stop_mail",
     "flashcards:settings", "flashcards:effect", "flashcards:default_settings", "flashcards:renew_calendar",
     "flashcards:remove_calendar", "questions:glossary", "admin:logout", "mocks:mock", "mocks:join", "mocks:team",
+    "mocks:feed",  # asked every second: it judges by itself, and only where there is something to tell
 }
 OPEN_SPACES = {"accounts", "calculators"}
-OWN_ROOM = {"mocks:room", "mocks:feed", "mocks:act", "mocks:lab"}
+OWN_ROOM = {"mocks:room", "mocks:act", "mocks:lab"}
 
 
 def lead_back(get_response: View) -> View:

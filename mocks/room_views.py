@@ -6,6 +6,7 @@ from typing import Any
 from csp.decorators import csp_update
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,6 +22,7 @@ from mocks.lab_page import LabPage
 from mocks.models import Event
 from mocks.room_page import RoomPage
 from mocks.sides import mark_of
+from questions.access import embargo_on, set_by
 
 OUT = "You are no longer in that interview."
 View = Callable[..., HttpResponse]
@@ -68,6 +70,8 @@ def feed(request: HttpRequest, code: str) -> HttpResponse:
     told = (request.GET.get("after"), request.GET.get("here"))
     if told == (str(glance.length), glance.here) and not glance.is_alone:
         return HttpResponse(status=204)
+    if (embargo := embargo_on(request.user, now)) and not set_by(request.user, code, embargo):
+        raise PermissionDenied("Closed until your own interview ends.")
     page = RoomPage(access.room_for(request.user, code), now, look=look_of(request.GET))
     if told == (str(page.glance.length), page.glance.here):
         return HttpResponse(status=204)

@@ -15,6 +15,7 @@ from mocks import services
 from mocks.models import Event, Interview, Membership
 from mocks.room import Phase, Role, fold
 from mocks.sides import mark_of
+from questions.models import Embargo
 
 HTMX = {"HX-Request": "true"}
 JSON = {"Accept": "application/json"}
@@ -179,7 +180,7 @@ def test_a_text_of_the_candidate_is_text(asking: Interview, as_ada: Client, as_b
 
 # News
 
-def test_a_quiet_room_has_no_news_and_costs_two_queries_beyond_session_and_user(
+def test_a_quiet_room_has_no_news_and_costs_one_query_beyond_session_and_user(
     asking: Interview, as_ada: Client, as_ben: Client, room: str
 ):
     for client in (as_ada, as_ben):
@@ -188,7 +189,19 @@ def test_a_quiet_room_has_no_news_and_costs_two_queries_beyond_session_and_user(
         page = text(client, room)
         with CaptureQueriesContext(connection) as queries:
             assert news(client, room, page).status_code == 204
-        assert len(queries) <= 4  # session, user, whether answers are closed, the room
+        assert len(queries) == 3  # session, user, the room
+
+
+def test_who_is_interviewed_elsewhere_hears_nothing_of_a_room_they_lead(
+    asking: Interview, as_ben: Client, ben: User, room: str, do: Any
+):
+    page = text(as_ben, room)
+    do(as_ben, "hint", number=0)
+    now = timezone.now()
+    Embargo.objects.create(user=ben, reference="elsewhere", begins_at=now, ends_at=now + timedelta(hours=1))
+    answer = news(as_ben, room, page)
+    assert answer.status_code == 403
+    assert "hint" not in answer.content.decode().lower()
 
 
 def test_what_changed_is_sent_and_nothing_else(asking: Interview, as_ada: Client, as_ben: Client, room: str, do: Any):
