@@ -1,0 +1,166 @@
+"""How fast rooms answer that are polled: gunicorn as bin/run starts it, three people in each room, a poll a second each.
+
+    .venv/bin/python -m tests.postgres .venv/bin/python bench/rooms.py [ROOMS [SECONDS]]
+
+100 rooms for 30 seconds unless told otherwise, on the PostgreSQL that tests.postgres starts (without it: on SQLite);
+first quiet ones, in which nothing happens, then such where each candidate's scratchpad changes every third second.
+Told are requests a second, requests for each second of processor time that the server took (without the database's and
+this client's, which share the machine), and what one waits.
+"""
+import asyncio
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from statistics import quantiles
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).resolve().parents[1]
+TOKEN = "a" * 32  # a CSRF token
+EVERY_S, TYPES_EVERY_S = 1.0, 3.0
+AFTER = re.compile(r"feed/\?([^\"]*)\"")
+
+
+def main(rooms: int, seconds: float, port: int) -> None:
+    from bench.serving import processor_s, wait_for
+
+    people = [person for number in range(rooms) for person in room_of(number)]
+    command = [sys.executable, "-m", "gunicorn", "--config", str(ROOT / "gunicorn.conf.py")]
+    with subprocess.Popen(command, start_new_session=True) as server:
+        try:
+            wait_for(port)
+            for what, types in (("quiet", False), ("typing", True)):
+                asyncio.run(crowd(port, people, 3, types))  # what each process loads once is loaded
+                before, started = processor_s(server.pid), time.perf_counter()
+                polls, writes, statuses = asyncio.run(crowd(port, people, seconds, types))
+                took, busy = time.perf_counter() - started, processor_s(server.pid) - before
+                tell(what, rooms, polls, writes, statuses, took, busy)
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
+
+
+def tell(
+    what: str, rooms: int, polls: list[float], writes: list[float], statuses: dict[int, int], took: float, busy: float
+) -> None:
+    asked = len(polls) + len(writes)
+    print(f"{what}: {rooms} rooms of 3, {asked / took:.0f} requests/s, {asked / busy:.0f} for each second of one core, "
+          f"answers {dict(sorted(statuses.items()))}")
+    for name, waits in (("poll", polls), ("typed", writes)):
+        if len(waits) > 1:
+            cuts = quantiles(waits, n=20)
+            print(f"  {name:<6} p50 {cuts[9] * 1e3:.0f} ms, p95 {cuts[18] * 1e3:.0f} ms, most {max(waits) * 1e3:.0f} ms")
+
+
+def room_of(number: int) -> list[tuple[str, str, str, str]]:
+    """A room in which a question is being asked: of each person in it the part, the session, the room and its stamp."""
+    from django.test import Client
+    from django.utils import timezone
+
+    from accounts.models import User
+    from mocks import services
+    from mocks.models import Membership
+    from mocks.room import Role
+
+    now = timezone.now()
+    people = {
+        role: User.objects.create_user(f"{role}{number}@example.org")
+        for role in (Role.INTERVIEWER, Role.CANDIDATE, Role.OBSERVER)
+    }
+    lead, candidate = people[Role.INTERVIEWER], people[Role.CANDIDATE]
+    team = services.make_team(lead, f"Team {number}", now)
+    for role in (Role.CANDIDATE, Role.OBSERVER):
+        Membership.objects.create(team=team, user=people[role], role=role, joined_at=now)
+    interview = services.plan_interview(
+        team, lead, candidate, now, minutes=45, plan=[{"slug": SLUG, "minutes": 10}], spec={},
+        scheduled_at=now + timedelta(minutes=1), seats={user: role for role, user in people.items()})
+    services.begin(lead, interview, now)
+    services.record(lead, interview, "ask", {"position": 0}, now)
+    found = []
+    for role, user in people.items():
+        client = Client()
+        client.force_login(user)
+        found.append((role, client.cookies["sessionid"].value, interview.code))
+    return found
+
+
+async def crowd(
+    port: int, people: list[tuple[str, str, str]], seconds: float, types: bool
+) -> tuple[list[float], list[float], dict[int, int]]:
+    """Everybody polls for so long; the seconds that polls and writes took, and how often each status came."""
+    polls: list[float] = []
+    writes: list[float] = []
+    statuses: dict[int, int] = {}
+    await asyncio.gather(*(
+        Visitor(port, session, code).stay(seconds, types and role == "candidate", polls, writes, statuses)
+        for role, session, code in people))
+    return polls, writes, statuses
+
+
+class Visitor:
+    """One person with the room open, on a connection of their own."""
+
+    def __init__(self, port: int, session: str, code: str) -> None:
+        self.port, self.code, self.feed = port, code, "after=0"
+        self.head = (
+            f"Host: localhost:{port}\r\nCookie: sessionid={session}; csrftoken={TOKEN}\r\nX-CSRFToken: {TOKEN}\r\n"
+            "HX-Request: true\r\nContent-Type: application/x-www-form-urlencoded\r\n")
+
+    async def stay(
+        self, seconds: float, types: bool, polls: list[float], writes: list[float], statuses: dict[int, int]
+    ) -> None:
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        await asyncio.sleep(random.random() * EVERY_S)
+        end, typed = time.perf_counter() + seconds, time.perf_counter() + random.random() * TYPES_EVERY_S
+        while (started := time.perf_counter()) < end:
+            status, page = await self.send("GET", f"/mock/{self.code}/feed/?{self.feed}")
+            polls.append(time.perf_counter() - started)
+            statuses[status] = statuses.get(status, 0) + 1
+            if found := AFTER.search(page):
+                self.feed = found[1].replace("&amp;", "&")
+            if types and time.perf_counter() > typed:
+                began, typed = time.perf_counter(), typed + TYPES_EVERY_S
+                form = urlencode({"text": f"{began:.3f} tokens", "position": 0})
+                status, _ = await self.send("POST", f"/mock/{self.code}/do/scratch/", form)
+                writes.append(time.perf_counter() - began)
+                statuses[status] = statuses.get(status, 0) + 1
+            await asyncio.sleep(max(0.0, EVERY_S - (time.perf_counter() - started)))
+        self.writer.close()
+
+    async def send(self, verb: str, path: str, body: str = "") -> tuple[int, str]:
+        length = f"Content-Length: {len(body)}\r\n" if body else ""
+        self.writer.write(f"{verb} {path} HTTP/1.1\r\n{self.head}{length}\r\n{body}".encode())
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+        status, size = int(head.split(" ", 2)[1]), re.search(r"(?i)content-length: (\d+)", head)
+        page = await self.reader.readexactly(int(size[1])) if size else b""
+        return status, page.decode()
+
+
+SLUG = "preemption-victim"
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        free_port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as data:
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "drillapp.settings", "DRILL_DATA": data, "PORT": str(free_port),
+                       "DRILL_BACKUPS": "off", "SECRET_KEY": "of this bench"}
+        import django
+
+        django.setup()
+        from drillapp import startup
+        from questions import loading
+
+        startup.migrate()
+        startup.collect_static()
+        bank = loading.read_bank()
+        loading.load_bank(bank)
+        given = [float(one) for one in sys.argv[1:]]
+        main(int(given[0]) if given else 100, given[1] if len(given) > 1 else 30.0, free_port)
