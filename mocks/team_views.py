@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -55,13 +56,19 @@ def shown(
 
 
 def said(request: HttpRequest, pk: int, sentence: str) -> HttpResponse:
+    """The page where the form is that was sent, which shows what it did."""
     messages.success(request, sentence)
     return redirect("mocks:team", pk)
 
 
 def refused(request: HttpRequest, pk: int, refusal: Refusal) -> HttpResponse:
+    """The page at its top, where the refusal stands."""
     messages.error(request, str(refusal))
-    return redirect("mocks:team", pk)
+    return redirect(top_of(pk))
+
+
+def top_of(pk: int) -> str:
+    return f"{reverse('mocks:team', args=[pk])}#messages"
 
 
 # Invitations
@@ -86,8 +93,8 @@ def invite(request: HttpRequest, pk: int) -> HttpResponse:
         if invitation.made_at == now:
             teams.mail_invitation(invitation)
     except OSError:
-        messages.error(request, f"The mail to {invitation.email} could not be sent. The link is good; hand it on.")
-        return redirect("mocks:team", pk)
+        return refused(request, pk, Refusal(
+            f"The mail to {invitation.email} could not be sent. The link is good; hand it on."))
     return said(request, pk, f"Sent to {invitation.email}.")
 
 
@@ -228,7 +235,8 @@ def rename_team(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         return shown(request, owner, rename=form)
     teams.rename(owner.team, form.cleaned_data["name"])
-    return said(request, pk, f"The team is called {form.cleaned_data['name']} now.")
+    messages.success(request, "Renamed.")
+    return redirect(top_of(pk))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
