@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from django.http import Http404
 from django.urls import reverse
 
 from accounts.models import User
@@ -148,7 +149,20 @@ class RoomPage:
     @cached_property
     def glance(self) -> Glance:
         """How the room stands, as the next question for news names it."""
-        return glance_at(self.presence.user, self.interview.code, self.now)
+        if (found := glance_at(self.presence.user, self.interview.code, self.now)) is None:
+            raise Http404("no such interview")  # their part ended a moment ago
+        return found
+
+    @property
+    def length(self) -> int:
+        """How many events this page shows of those that it may know of: those of its state, so that none that comes
+        meanwhile is passed over."""
+        knows_all = self.is_led or self.presence.is_alone
+        return self.state.length if knows_all else self.state.open_length
+
+    @property
+    def is_over(self) -> bool:
+        return self.state.is_over or self.state.is_called_off
 
     @cached_property
     def people(self) -> tuple[Person, ...]:

@@ -73,7 +73,7 @@ def feed(request: HttpRequest, code: str) -> HttpResponse:
     if (embargo := embargo_on(request.user, now)) and not set_by(request.user, code, embargo):
         raise PermissionDenied("Closed until your own interview ends.")
     page = RoomPage(access.room_for(request.user, code), now, look=look_of(request.GET))
-    if told == (str(page.glance.length), page.glance.here):
+    if told == (str(page.length), page.glance.here):
         return HttpResponse(status=204)
     return changes(request, page, request.GET.get("seen", ""))
 
@@ -186,7 +186,7 @@ def changes(request: HttpRequest, page: RoomPage, seen: str) -> HttpResponse:
     context = {
         "room": page, "side": page.side, "now_ms": page.now_ms, "regions": page.changed(seen), "out_of_band": True}
     response = render(request, "mocks/room/_changes.html", context)
-    response["Room-Length"] = str(page.glance.length)
+    response["Room-Length"] = str(page.length)
     return response
 
 

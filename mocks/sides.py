@@ -114,6 +114,7 @@ class CandidateSide:
     shown: tuple[Shown, ...]
     lab: Lab | None
     scratch: Scratch | None
+    released: bool = False  # whether something of the report may be read by the candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +274,7 @@ def candidate_side(room: Room, asked: Sequence[Mapping[str, Any]], people: Seque
         shown=revealed(item, asked[room.position], names) if item else (),
         lab=lab_of(item, names) if item and room.phase in ASKING else None,
         scratch=Scratch(room.position, item.scratch, room.phase in ASKING) if item else None,
+        released=bool(room.released),
     )
 
 

@@ -229,6 +229,21 @@ def test_the_scratchpad_reaches_the_interviewer(asking: Interview, as_ada: Clien
     assert "3 x 10 = 30" in news(as_ben, room, page).content.decode()
 
 
+def test_what_happens_while_a_page_is_made_is_news_for_it(
+    asking: Interview, as_ben: Client, ben: User, room: str, monkeypatch: pytest.MonkeyPatch
+):
+    def look(row: Interview, now: Any) -> Any:
+        state = row.folded()
+        if not Event.objects.filter(kind="note").exists():
+            services.record(ben, row, "note", {"text": "meanwhile"}, now)
+        return state
+
+    monkeypatch.setattr(services, "look", look)
+    page = text(as_ben, room)
+    assert "meanwhile" not in page
+    assert "meanwhile" in news(as_ben, room, page).content.decode()
+
+
 def test_who_comes_and_goes_is_news(asking: Interview, as_ada: Client, as_ben: Client, room: str, chen: User):
     page = text(as_ben, room)
     text(as_ada, room)
