@@ -1,13 +1,15 @@
 """An export of the learner's side brought into an account: what is not here is added, what is here stays."""
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from importlib import import_module
+from itertools import islice
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID, uuid5
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from accounts.export import can_schedule
 from accounts.models import User
@@ -49,23 +51,21 @@ from questions.models import Note, Question
 
 SIDES = {"question": re.compile("forward"), "number": re.compile("forward|reverse"),
          "own": re.compile(r"forward|reverse|c[1-9]\d{0,2}")}
+MOST_NAMED = 10_000  # cards, one by one in a query
 UNPLAYABLE = (ArithmeticError, AssertionError, AttributeError, KeyError, TypeError, ValueError)
 Log = dict[int, Review]  # a card's log by ordinal
 
 
-def put(user: User, part: Mapping[str, Any], now: datetime, taken: Taken) -> None:
+def put(user: User, part: Mapping[str, Any], now: datetime, taken: Taken) -> list[Card | None]:
     """Add what is not here; a card whose log went another way here stays as it is, and that is said.
 
-    Raises BadExport when the file contradicts itself.
+    What comes back is the person's card for each of the file's. Raises BadExport when the file contradicts itself.
     """
     cards = cards_for(user, rows_in(part, "cards"), taken)
-    reviews = [(card_of(row, cards), fields_of(Review, REVIEW, row), row) for row in rows_in(part, "reviews")]
-    logs = logs_of(user)
-    cards, reviews = without_others(cards, reviews, logs, taken)
-    attempts = put_attempts(user, rows_in(part, "attempts"), cards, taken)
-    changed = put_reviews(reviews, logs, attempts, taken)
-    replay_cards(user, [card for card in cards if card and card.pk in changed], logs)
-    put_drafts(rows_in(part, "drafts"), cards, taken)
+    parted: set[int] = set()
+    put_logs(user, cards, (rows_in(part, "reviews"), rows_in(part, "attempts")), parted, taken)
+    put_drafts(rows_in(part, "drafts"), cards, parted, taken)
+    say_parted(parted, taken)
     put_memos(user, rows_in(part, "memos"), taken)
     put_new(Prediction, PREDICTION, rows_in(part, "predictions"), user, ("lab", "state", "step", "field"), taken)
     put_quizzes(user, rows_in(part, "quizzes"), taken)
@@ -75,6 +75,60 @@ def put(user: User, part: Mapping[str, Any], now: datetime, taken: Taken) -> Non
     fits = {work.asked_at.isoformat(): work for work in done}
     put_new(Adoption, ADOPTION, rows_in(part, "adoptions"), user, ("at",), taken,
             more=lambda row: {"fit": fits.get(str(row.get("fit")))}, check=check_adoption)
+    return cards
+
+
+Cut = tuple[list[Any], list[Any]]  # rows of the log, and the attempts that belong to them
+
+
+def cuts_in_order(part: Mapping[str, Any], size: int) -> Iterator[Cut]:
+    """The log in cuts of so many rows, in the order in which it was done, with all that was tried up to then; each can
+    be brought in once those before it are. Raises BadExport when a row belongs to no card of the file."""
+    rows, tried = checked_rows(part)
+    place = {(row["card"], plain(row.get("ordinal"))): at for at, row in enumerate(tried)}
+    begin = 0
+    for at in range(0, len(rows), size):
+        cut = rows[at:at + size]
+        needed = (place.get((row["card"], plain(row["attempt"][0])), -1) for row in cut
+                  if isinstance(row.get("attempt"), list) and row["attempt"])
+        end = max(begin, max(needed, default=-1) + 1)
+        yield cut, tried[begin:end]
+        begin = end
+    for at in range(begin, len(tried), size):
+        yield [], tried[at:at + size]
+
+
+def cuts_by_card(part: Mapping[str, Any], size: int) -> Iterator[Cut]:
+    """The log in cuts of so many cards, none of which needs another. Raises BadExport as cuts_in_order() does."""
+    rows, tried = checked_rows(part)
+    logs: dict[int, Cut] = {}
+    for which, some in enumerate((rows, tried)):
+        for row in some:
+            logs.setdefault(row["card"], ([], []))[which].append(row)
+    whole = iter(logs.values())
+    while some := list(islice(whole, size)):
+        yield [row for log, _ in some for row in log], [row for _, attempts in some for row in attempts]
+
+
+def checked_rows(part: Mapping[str, Any]) -> Cut:
+    """The rows of the log and the attempts, each on a card of the file. Raises BadExport."""
+    keys, rows, tried = (rows_in(part, name) for name in ("cards", "reviews", "attempts"))
+    for row in (*rows, *tried):
+        card_of(row, keys)
+    return rows, tried
+
+
+def put_logs(user: User, cards: list[Card | None], cut: Cut, parted: set[int], taken: Taken) -> None:
+    """Append to each log what it lacks of these rows, and let the cards become what their logs say; cards whose log
+    went another way here are added to `parted`, and left."""
+    rows, tried = cut
+    reviews = [(card_of(row, cards), fields_of(Review, REVIEW, row), row) for row in rows]
+    touched = {card.pk: card for row in (*rows, *tried) if (card := card_of(row, cards))}
+    logs = logs_of(user, touched)
+    reviews = without_others(reviews, logs, parted)
+    attempts = put_attempts(user, tried, cards, touched, parted, taken)
+    changed = put_reviews(user, reviews, logs, attempts, taken)
+    replay_cards(user, [card for pk, card in touched.items() if pk in changed], logs)
 
 
 def cards_for(user: User, keys: list[Any], taken: Taken) -> list[Card | None]:
@@ -123,7 +177,7 @@ def cards_words(count: int) -> str:
     return f"{count} card{'' if count == 1 else 's'}"
 
 
-def card_of(row: Any, cards: list[Card | None]) -> Card | None:
+def card_of(row: Any, cards: list[Any]) -> Any:
     """The card that a row of the file belongs to. Raises BadExport when the file has no such card."""
     at = row.get("card") if isinstance(row, Mapping) else None
     if type(at) is not int or not 0 <= at < len(cards):
@@ -131,10 +185,15 @@ def card_of(row: Any, cards: list[Card | None]) -> Card | None:
     return cards[at]
 
 
-def logs_of(user: User) -> dict[int, Log]:
-    """The logs that are here, by card."""
+def on_cards(user: User, touched: Collection[int]) -> Q:
+    """Those of the person's rows that are on these cards, or, where these are many, all of them."""
+    return Q(card__user=user, **({"card__in": list(touched)} if len(touched) <= MOST_NAMED else {}))
+
+
+def logs_of(user: User, touched: Collection[int]) -> dict[int, Log]:
+    """The logs of these cards that are here, by card."""
     logs: dict[int, Log] = {}
-    for review in Review.objects.filter(card__user=user):
+    for review in Review.objects.filter(on_cards(user, touched)):
         logs.setdefault(review.card_id, {})[review.ordinal] = review
     return logs
 
@@ -142,31 +201,33 @@ def logs_of(user: User) -> dict[int, Log]:
 Rows = list[tuple[Card | None, dict[str, Any], Mapping[str, Any]]]
 
 
-def without_others(
-    cards: list[Card | None], reviews: Rows, logs: Mapping[int, Log], taken: Taken
-) -> tuple[list[Card | None], Rows]:
-    """The same without the cards whose log here and log in the file part somewhere."""
-    parted = set()
+def without_others(reviews: Rows, logs: Mapping[int, Log], parted: set[int]) -> Rows:
+    """The rows without those of cards whose log here and log in the file part somewhere, which are added to `parted`:
+    they part before the first row that is only in the file."""
     for card, fields, _ in reviews:
         here = logs.get(card.pk, {}).get(fields.get("ordinal")) if card else None
         if here and any(getattr(here, name) != fields.get(name) for name in ("kind", "at", "rating")):
             parted.add(card.pk)
+    return [(card, fields, row) for card, fields, row in reviews if card and card.pk not in parted]
+
+
+def say_parted(parted: set[int], taken: Taken) -> None:
     if parted:
         taken.left_out.append(f"{cards_words(len(parted))} that went another way here: what is here stays.")
-    kept = [None if card and card.pk in parted else card for card in cards]
-    return kept, [(card, fields, row) for card, fields, row in reviews if card and card.pk not in parted]
 
 
 Tries = dict[tuple[int, int, str, int], Attempt]  # by card, ordinal, kind and take
 
 
-def put_attempts(user: User, rows: list[Any], cards: list[Card | None], taken: Taken) -> Tries:
-    """Add the attempts that are not here; what comes back are all of the person's."""
-    here: Tries = {
-        (one.card_id, one.ordinal, one.kind, one.take): one for one in Attempt.objects.filter(card__user=user)}
+def put_attempts(
+    user: User, rows: list[Any], cards: list[Card | None], touched: Collection[int], parted: set[int], taken: Taken
+) -> Tries:
+    """Add the attempts that are not here; what comes back are all on the cards that are touched."""
+    here: Tries = {(one.card_id, one.ordinal, one.kind, one.take): one
+                   for one in Attempt.objects.filter(on_cards(user, touched))}
     adding = []
     for row in rows:
-        if (card := card_of(row, cards)) is None:
+        if (card := card_of(row, cards)) is None or card.pk in parted:
             continue
         fields = {"take": 0} | fields_of(Attempt, ATTEMPT, row)
         key = (card.pk, fields.get("ordinal"), fields.get("kind"), fields["take"])
@@ -183,9 +244,8 @@ def put_attempts(user: User, rows: list[Any], cards: list[Card | None], taken: T
     return here
 
 
-def put_reviews(rows: Rows, logs: dict[int, Log], attempts: Tries, taken: Taken) -> set[int]:
+def put_reviews(user: User, rows: Rows, logs: dict[int, Log], attempts: Tries, taken: Taken) -> set[int]:
     """Append to each log what it lacks, in the order in which it was done; the keys of the cards that grew."""
-    batches: dict[UUID, UUID] = {}
     writing: list[Review] = []
     unwritten: set[tuple[int, int]] = set()
     grown: set[int] = set()
@@ -207,7 +267,8 @@ def put_reviews(rows: Rows, logs: dict[int, Log], attempts: Tries, taken: Taken)
         if (card.pk, named) in unwritten:  # a row can only name one that has its key
             write()
         if fields.get("batch"):
-            fields["batch"] = batches.setdefault(fields["batch"], uuid4())
+            # the same in each cut, another for each person
+            fields["batch"] = uuid5(UUID(int=user.pk), str(fields["batch"]))
         tried = row.get("attempt")
         if isinstance(tried, list) and tried[1:2] != [Attempt.Kind.GRADE]:
             raise BadExport(f"Row {ordinal} in the log of {card.item} comes of an answer that was not graded.")
@@ -265,12 +326,11 @@ def is_placed(remembered: Memory, due: Due) -> bool:
     return (due.at if remembered.state in (State.LEARNING, State.RELEARNING) else due.day) is not None
 
 
-def put_drafts(rows: list[Any], cards: list[Card | None], taken: Taken) -> None:
+def put_drafts(rows: list[Any], cards: list[Card | None], parted: set[int], taken: Taken) -> None:
     """What was being typed, on cards where nothing is."""
-    asked = [(card_of(row, cards), row) for row in rows]
-    here = set(Draft.objects.filter(card__in=[card.pk for card, _ in asked if card]).values_list("card", flat=True))
-    adding = [
-        Draft(card=card, **fields_of(Draft, DRAFT, row)) for card, row in asked if card and card.pk not in here]
+    asked = [(card, row) for row in rows if (card := card_of(row, cards)) and card.pk not in parted]
+    here = set(Draft.objects.filter(card__in=[card.pk for card, _ in asked]).values_list("card", flat=True))
+    adding = [Draft(card=card, **fields_of(Draft, DRAFT, row)) for card, row in asked if card.pk not in here]
     Draft.objects.bulk_create(adding, batch_size=BATCH)
     taken.count("drafts", new=len(adding), known=len(here))
 

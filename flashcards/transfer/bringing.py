@@ -40,7 +40,7 @@ def receive(user: User, file: UploadedFile | None, now: datetime) -> str:
 def apply(user: User, now: datetime) -> bool:
     """Bring in the file that was looked through; False when none waits for it."""
     desk = ImportDesk(user, now)
-    if not desk.can_apply:
+    if not (desk.can_apply or desk.can_go_on):
         return False
     begin(user, APPLY, now, len(desk.upload.body))
     return True
@@ -80,11 +80,16 @@ def bring(work: Work, tell: Tell) -> dict[str, Any]:
     try:
         if reading.is_everything(body):
             document = everything.read(reading.text_of(body))
-            tell(0.1, "bringing it in" if applies else "looking it through")
-            with transaction.atomic():
-                taken = everything.put(work.user, document, now)
-                if not applies:
-                    transaction.set_rollback(True)
+            stage = "bringing it in" if applies else "looking it through"
+            tell(0.1, stage)
+            if everything.is_long(document):
+                taken = everything.put_in_steps(
+                    work.user, document, now, lambda share: tell(0.1 + 0.89 * share, stage), keep=applies)
+            else:
+                with transaction.atomic():
+                    taken = everything.put(work.user, document, now)
+                    if not applies:
+                        transaction.set_rollback(True)
             what = "an export of drillapp"
         else:
             with reading.read(body, upload.name, work.user, taken) as found:
@@ -140,6 +145,12 @@ class ImportDesk:
         """Whether a file was looked through and waits to be brought in."""
         looked_through = self.work and self.work.done_at and not self.work.fault and not self.applies
         return bool(looked_through and self.upload and self.upload.at <= self.work.asked_at)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether bringing the file in stopped midway, so that what it lacks can be brought in still."""
+        stopped = self.is_dead or (self.work and self.work.fault == works.STOPPED)
+        return bool(stopped and self.applies and self.upload and self.upload.at <= self.work.asked_at)
 
     @property
     def is_brought(self) -> bool:
