@@ -73,7 +73,7 @@ def call_lines(told: Report) -> Iterator[str]:
 
 def call_words(call: CallRow) -> str:
     words = ", ".join(filter(None, (call.verdict, call.level)))
-    return f"{words}. {in_a_line(call.reason)}" if call.reason else words
+    return f"{words}: {in_a_line(call.reason)}" if call.reason else words
 
 
 def question_table(told: Report) -> Iterator[str]:
@@ -95,7 +95,7 @@ def question_table(told: Report) -> Iterator[str]:
 def question_lines(told: Report, question: QuestionRow) -> Iterator[str]:
     yield f"## {question.number}. {escaped(question.title)}"
     yield ""
-    for html in (question.ask["scenario"], question.ask["given"], question.ask["asked"]):
+    for html in (question.ask["scenario"], question.ask["given"]):
         if html:
             yield markdown_of(html)[0]
             yield ""
@@ -113,7 +113,8 @@ def question_lines(told: Report, question: QuestionRow) -> Iterator[str]:
         if html := question.answer.get(name):
             yield f"### {title}"
             yield ""
-            yield markdown_of(html)[0]
+            yield "\n".join(line.strip() for line in markdown_of(html)[0].splitlines()) if name == "derivation" else (
+                markdown_of(html)[0])
             yield ""
     told_lists = {
         "What each score takes": [
@@ -138,7 +139,8 @@ def point_lines(told: Report, point: PointRow) -> Iterator[str]:
         for rater, value, by in zip(told.raters, point.scores, point.differences, strict=True) if told.reads_scores)
     stands = f"{score(point.score)} of 3" if point.score is not None else ""
     scores = " ".join(filter(None, (stands, f"({given})" if given else "")))
-    yield f"- {words_or_number(point.html, point.number)}{f': {scores}' if scores else ''}"
+    words = words_or_number(point.html, point.number)
+    yield f"- {words.rstrip('.')}: {scores}" if scores else f"- {words}"
     for said in point.said:
         words = "; ".join(filter(None, (in_a_line(said.evidence), in_a_line(said.comment))))
         yield f"  - {'You' if said.mine else escaped(said.name)}: {words}"

@@ -305,6 +305,15 @@ def test_before_the_debrief_there_is_no_sheet(interview: Interview, ben: User, a
     assert as_person(ben).get(sheet_of(interview)).status_code == 403
 
 
+def test_as_markdown_a_report_reads_as_a_document(ended: Interview, ben: User):
+    text = as_person(ben).get(forms_of(ended)[2]).content.decode()
+    assert "| 1. About blocks | 5 | 4 (−1) | 4.5 | 9 | 0:00 | 6 | 1 |" in text
+    assert "- Point second: 1.5 of 3 (you 2; Dana 1 (−1))\n  - You: EVIDENCE of Ben; COMMENT of Ben" in text
+    assert "- You: yes, staff: REASON of Ben" in text
+    assert "2 of 3 points scored alike." in text  # too few for a kappa
+    assert "Scenario of blocks. **What happens?**" in text
+
+
 # Alone, and among many
 
 def test_who_was_alone_reads_all_and_takes_what_they_missed(ada: User):
