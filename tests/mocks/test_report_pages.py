@@ -95,6 +95,7 @@ def test_the_candidate_reads_nothing_before_its_release(ended: Interview, ada: U
     for address in forms_of(ended):
         answer = as_person(ada).get(address)
         assert answer.status_code == 403
+        assert "Nothing of this interview has been released to you yet." in answer.content.decode()
         assert not any(mark in answer.content.decode() for marks in CANARIES.values() for mark in marks)
 
 
