@@ -21,6 +21,7 @@ from mocks.report_text import as_markdown
 from mocks.room import CALLED, PARTS, Call, Phase, refuse_called
 from mocks.score_page import ScoreSheet
 from mocks.templatetags.mock_reports import desk_context
+from mocks.voices import with_voices
 
 SETTLING = (Phase.DEBRIEF, Phase.OVER)
 IN_A_ROOM = ("scores", "compared")  # what a form of mocks/_call.html has changed
@@ -38,7 +39,8 @@ def report_page(request: HttpRequest, code: str) -> HttpResponse:
 
 def shown_report(request: HttpRequest, page: ReportPage) -> HttpResponse:
     context = {"page": page, "code": page.interview.code, "target": "#report"}
-    return render(request, "mocks/report.html", context)
+    shown = with_voices(render) if page.presence.is_alone else render
+    return shown(request, "mocks/report.html", context)
 
 
 @require_safe

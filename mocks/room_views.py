@@ -3,7 +3,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from csp.decorators import csp_update
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -22,11 +21,11 @@ from mocks.lab_page import LabPage
 from mocks.models import Event
 from mocks.room_page import RoomPage
 from mocks.sides import mark_of
+from mocks.voices import with_voices
 from questions.access import embargo_on, set_by
 
 OUT = "You are no longer in that interview."
 View = Callable[..., HttpResponse]
-with_voices = csp_update({"media-src": ["blob:"]})  # a recording that the browser itself has made and kept
 
 
 def or_leave(view: View) -> View:

@@ -3,18 +3,7 @@
 (function () {
   "use strict";
 
-  const place = document.querySelector("[data-recorder]");
-  if (!place || !window.MediaRecorder || !navigator.mediaDevices || !window.indexedDB) return;
-  const button = place.querySelector("[data-record]");
-  const time = place.querySelector("[data-record-time]");
-  const fault = place.querySelector("[data-record-fault]");
-  const list = place.querySelector("[data-takes]");
-  const code = place.dataset.recorder;
-  const PIECE = 1000; // ms of sound that a closed window loses at most
-
-  let recording = null; // {recorder, stream, at, take, begun}
-  let shown = null; // the question whose takes are listed
-  let asking = false; // whether the browser asks for the microphone now
+  if (!window.indexedDB) return;
 
   // The store: one piece of a take each, by room, question, take and number; a take is its pieces in their order.
 
@@ -34,20 +23,81 @@
     });
   }
 
-  function range(at, take) {
-    return take === undefined
-      ? IDBKeyRange.bound([code, at], [code, at, []])
-      : IDBKeyRange.bound([code, at, take], [code, at, take, []]);
+  function range(code, at, take) {
+    const from = take === undefined ? [code, at] : [code, at, take];
+    return IDBKeyRange.bound(from, [...from, []]);
   }
 
-  async function takes(at) {
+  async function takes(code, at) {
     const found = new Map();
-    for (const piece of await within("readonly", (store) => store.getAll(range(at)))) {
+    for (const piece of await within("readonly", (store) => store.getAll(range(code, at)))) {
       if (!found.has(piece.take)) found.set(piece.take, []);
       found.get(piece.take).push(piece.sound);
     }
     return found;
   }
+
+  // The takes of a question with what plays and what deletes each; `besides` is one that is still being made.
+  function fill(list, code, found, besides, then) {
+    for (const old of list.querySelectorAll("audio")) URL.revokeObjectURL(old.src);
+    list.replaceChildren();
+    for (const [take, pieces] of found) {
+      if (take === besides) continue;
+      const row = document.createElement("li");
+      const sound = document.createElement("audio");
+      sound.controls = true;
+      sound.src = URL.createObjectURL(new Blob(pieces, { type: pieces[0].type }));
+      const remove = document.createElement("button");
+      remove.type = "button";
+      remove.className = "quiet";
+      remove.textContent = "Delete";
+      remove.addEventListener("click", async () => {
+        await within("readwrite", (store) => store.delete(range(code, Number(list.dataset.takesOf), take)));
+        then();
+      });
+      row.append(sound, remove);
+      list.append(row);
+    }
+  }
+
+  // On a report: what was said to each question.
+  async function fillOne(list) {
+    const code = list.dataset.room;
+    fill(list, code, await takes(code, Number(list.dataset.takesOf)), null, () => fillOne(list));
+  }
+  for (const list of document.querySelectorAll("[data-takes-of][data-room]")) fillOne(list).catch(() => {});
+
+  // Where one begins another: how many there are on this device, and a way to be rid of them.
+  async function tellAll() {
+    const there = document.querySelector("[data-recordings]");
+    if (!there) return;
+    const keys = await within("readonly", (store) => store.getAllKeys());
+    const count = new Set(keys.map(([code, at, take]) => code + " " + at + " " + take)).size;
+    there.hidden = !count;
+    there.querySelector("[data-recordings-told]").textContent = count === 1 ? "One recording is kept on this device." : count + " recordings are kept on this device.";
+  }
+  document.addEventListener("click", async (event) => {
+    if (!event.target.closest?.("[data-forget]")) return;
+    await within("readwrite", (store) => store.clear());
+    tellAll();
+  });
+  document.addEventListener("htmx:afterSwap", () => tellAll().catch(() => {}));
+  tellAll().catch(() => {});
+
+  // In the room
+
+  const place = document.querySelector("[data-recorder]");
+  if (!place || !window.MediaRecorder || !navigator.mediaDevices) return;
+  const button = place.querySelector("[data-record]");
+  const time = place.querySelector("[data-record-time]");
+  const fault = place.querySelector("[data-record-fault]");
+  const list = place.querySelector("[data-takes]");
+  const code = place.dataset.recorder;
+  const PIECE = 1000; // ms of sound that a closed window loses at most
+
+  let recording = null; // {recorder, stream, at, take, begun}
+  let shown; // the question whose takes are listed
+  let asking = false; // whether the browser asks for the microphone now
 
   // Where the room stands: which question is in hand, and whether its answer is open.
 
@@ -60,31 +110,14 @@
     fault.textContent = words;
   }
 
-  async function list_takes() {
+  async function listTakes() {
     const stands = now();
     const at = stands ? stands.at : null;
     shown = at;
-    const found = at === null ? new Map() : await takes(at).catch(() => new Map());
+    const found = at === null ? new Map() : await takes(code, at).catch(() => new Map());
     if (shown !== at) return;
-    for (const old of list.querySelectorAll("audio")) URL.revokeObjectURL(old.src);
-    list.replaceChildren();
-    for (const [take, pieces] of found) {
-      if (recording && recording.at === at && recording.take === take) continue;
-      const row = document.createElement("li");
-      const sound = document.createElement("audio");
-      sound.controls = true;
-      sound.src = URL.createObjectURL(new Blob(pieces, { type: pieces[0].type }));
-      const remove = document.createElement("button");
-      remove.type = "button";
-      remove.className = "quiet";
-      remove.textContent = "Delete";
-      remove.addEventListener("click", async () => {
-        await within("readwrite", (store) => store.delete(range(at, take)));
-        list_takes();
-      });
-      row.append(sound, remove);
-      list.append(row);
-    }
+    list.dataset.takesOf = at;
+    fill(list, code, found, recording && recording.at === at ? recording.take : null, listTakes);
     follow();
   }
 
@@ -119,7 +152,7 @@
     });
     recorder.addEventListener("stop", async () => {
       await mine.kept;
-      list_takes();
+      listTakes();
     });
     recorder.start(PIECE);
     recording = mine;
@@ -142,7 +175,7 @@
     button.textContent = recording ? "Stop" : list.childElementCount ? "Record another" : "Record";
     place.hidden = !stands || (!stands.open && !list.childElementCount);
     if (!recording) time.textContent = "";
-    if ((stands ? stands.at : null) !== shown) list_takes();
+    if ((stands ? stands.at : null) !== shown) listTakes();
   }
 
   button.addEventListener("click", () => (recording ? stop() : start()));
@@ -153,5 +186,5 @@
     const seconds = Math.floor((performance.now() - recording.begun) / 1000);
     time.textContent = "recording " + Math.floor(seconds / 60) + ":" + String(seconds % 60).padStart(2, "0");
   }, 250);
-  list_takes();
+  listTakes();
 })();

@@ -344,6 +344,16 @@
     noteChange(radio);
   }
 
+  // The row in hand stays as high as it is until a press on another has ended, or that would move away under the finger.
+  document.addEventListener("pointerdown", () => {
+    for (const row of document.querySelectorAll(".point.current, .point:focus-within")) row.classList.add("stays");
+  }, true);
+  for (const name of ["pointerup", "pointercancel"]) {
+    document.addEventListener(name, () => setTimeout(() => {
+      for (const row of document.querySelectorAll(".point.stays")) row.classList.remove("stays");
+    }, 100), true);
+  }
+
   let wasChecked = null;
   document.addEventListener("pointerdown", (event) => {
     const radio = event.target.closest?.(".anchor")?.querySelector("input");
