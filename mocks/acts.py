@@ -59,7 +59,7 @@ def numbered(form: QueryDict) -> dict[str, Any]:
 
 def pushed(form: QueryDict) -> dict[str, Any]:
     """The lab's address with nothing said in it. Raises Refusal for what is no lab's."""
-    return {"address": lab_address.to_push(form.get("address", ""), own=form.get("own", ""))}
+    return {"address": lab_address.to_push(form.get("address", ""), is_before=form.get("stands") == "before")}
 
 
 def scratched(form: QueryDict) -> dict[str, Any]:

@@ -50,17 +50,15 @@ def opened(address: str) -> Opened:
     return Opened(LABS[slug], LABS[slug].view(given.get("view")), given)
 
 
-def to_push(address: str, own: str = "") -> str:
+def to_push(address: str, is_before: bool = False) -> str:
     """The address as it is pushed: values alone, nothing said in it. A lab in steps opens one step before the one that
-    the address shows; `own` is the question's lab, which stands a step before already.
+    the address shows; `is_before` where it stands a step before already, as a question's own does.
 
     Raises Refusal when it is no lab's, or its values can't be used.
     """
-    if own and address == own:
-        return own
     found = opened(address)
     form = found.view.bind(found.given)
     if not form.is_valid():
         raise Refusal("These values can’t be used in that lab: " + "; ".join(told(faults(form))))
-    step = max(0, found.step - 1) if found.view.predict else found.step
+    step = max(0, found.step - 1) if found.view.predict and not is_before else found.step
     return found.lab.address(found.view, form.cleaned_data, step=step or None)

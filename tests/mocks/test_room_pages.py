@@ -430,6 +430,15 @@ def test_a_step_is_said_before_it_is_shown(asking: Interview, as_ada: Client, as
     assert Event.objects.filter(kind="set_lab").count() == 1
 
 
+def test_a_questions_own_lab_stands_a_step_before_already(
+    asking: Interview, as_ada: Client, as_ben: Client, room: str, do: Any
+):
+    do(as_ben, "push_lab", address="/labs/scheduler?step=4", stands="before")
+    assert "Say step 5 first" in as_ada.get(f"{room}lab/", headers=HTMX).content.decode()
+    do(as_ben, "push_lab", address="javascript:alert(1)", stands="before")
+    assert Event.objects.filter(kind="push_lab").count() == 1
+
+
 def test_an_interviewer_who_opens_the_rooms_lab_sets_nothing(asking: Interview, as_ben: Client, room: str, do: Any):
     do(as_ben, "push_lab", address=KV)
     assert as_ben.get(f"{room}lab/", {"layers": "64"}).status_code == 200
