@@ -50,7 +50,7 @@ def plan_page(request: HttpRequest, code: str) -> HttpResponse:
     presence, now = access.plan_for(request.user, code), timezone.now()
     row, address = presence.interview, reverse("mocks:plan", args=[code])
     if presence.is_alone:
-        return redirect(room_address(code))
+        return redirect("mocks:room", code)
     if row.phase != Phase.LOBBY:
         if request.method == "POST":
             messages.info(request, "It has been called off." if row.phase == Phase.CALLED_OFF
@@ -58,7 +58,7 @@ def plan_page(request: HttpRequest, code: str) -> HttpResponse:
             return redirect(address)
         again = changed(standing(row, request.user, ""), candidate=str(row.candidate_id), seal="")
         return render(request, "mocks/plan_stands.html", {
-            "row": row, "titles": titles_of(row), "again": again.urlencode(), "room": room_address(code)})
+            "row": row, "titles": titles_of(row), "again": again.urlencode()})
     if request.method == "POST":
         desk = PlanDesk(row.team, request.user, now, request.POST, row)
         if request.POST.get("do") == "save" and desk.can_be_saved():
@@ -66,9 +66,8 @@ def plan_page(request: HttpRequest, code: str) -> HttpResponse:
         return acted(request, desk, address)
     sent = request.GET if "seed" in request.GET else standing(row, request.user, services.plan_seal(row))
     desk = PlanDesk(row.team, request.user, now, sent, row)
-    return shown(request, desk, address, invitation=invitation(row, room_address(code)),
-                 unsaved="seed" in request.GET, mails=settings.HAS_MAIL,
-                 room=room_address(code))
+    return shown(request, desk, address, invitation=invitation(row, reverse("mocks:room", args=[code])),
+                 unsaved="seed" in request.GET, mails=settings.HAS_MAIL)
 
 
 def shown(request: HttpRequest, desk: PlanDesk, address: str, **more: Any) -> HttpResponse:
@@ -125,11 +124,6 @@ def saved_changed(request: HttpRequest, desk: PlanDesk, address: str) -> HttpRes
     return redirect(address)
 
 
-def room_address(code: str) -> str:
-    """The one address that everybody in an interview shares."""
-    return reverse("mocks:plan", args=[code]).removesuffix("plan/")
-
-
 def titles_of(row: Interview) -> list[dict[str, Any]]:
     """A plan that stands: as it was posed, else by its slugs."""
     titles = {one["slug"]: one["title"] for one in row.asked}
@@ -162,7 +156,7 @@ def mail_invitation(request: HttpRequest, code: str) -> HttpResponse:
     elif not services.note_mailed(row):
         messages.info(request, "It was mailed before, for this time.")
     else:
-        told = invitation(row, room_address(code))
+        told = invitation(row, reverse("mocks:room", args=[code]))
         try:
             send_mail(told.subject, told.text, None, [row.candidate.email])
         except OSError:

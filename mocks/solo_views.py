@@ -11,7 +11,6 @@ from calculators.models.base import Refusal
 from drillapp.htmx import render_page
 from mocks import services
 from mocks.models import Interview
-from mocks.plan_views import room_address
 from mocks.room import Phase
 from mocks.solo_page import SoloDesk, fresh_alone
 
@@ -40,16 +39,16 @@ def begun(request: HttpRequest, desk: SoloDesk) -> HttpResponse:
         return redirect(back)
     if Interview.objects.filter(code=desk.code).exclude(phase=Phase.LOBBY).exists():
         messages.info(request, "This one was begun before; here it is.")
-        return redirect(room_address(desk.code))
+        return redirect("mocks:room", desk.code)
     row = services.plan_interview(
         None, desk.user, desk.user, desk.now, minutes=desk.minutes, plan=desk.plan_json(), spec=desk.spec_json(),
         code=desk.code)
     try:
         services.begin(desk.user, row, desk.now)
     except services.Missed:
-        return redirect(room_address(row.code))
+        return redirect("mocks:room", row.code)
     except Refusal as refusal:
         row.delete()
         messages.info(request, f"{refusal} Propose others.")
         return redirect(back)
-    return redirect(room_address(row.code))
+    return redirect("mocks:room", row.code)
