@@ -19,12 +19,6 @@ def clock(ms: int) -> str:
 
 
 @register.filter
-def in_minutes(ms: float) -> str:
-    """A span in minutes, whole where it is: "12", "2.5"."""
-    return f"{ms / 60_000:.1f}".removesuffix(".0")
-
-
-@register.filter
 def spent_by(measured: Clock, now_ms: int) -> int:
     """What is spent by then, in ms."""
     return measured.at(now_ms)

@@ -125,11 +125,13 @@
     if (at) field.setSelectionRange(at[0], at[1]);
   }
 
+  function foldName(fold) {
+    return fold.dataset.fold || fold.firstElementChild.textContent;
+  }
+
   function carry(region, fresh) {
-    const open = Array.from(region.querySelectorAll("details[open] > summary"), (one) => one.textContent);
-    for (const summary of fresh.querySelectorAll("details > summary")) {
-      if (open.includes(summary.textContent)) summary.parentElement.open = true;
-    }
+    const open = Array.from(region.querySelectorAll("details[open]"), foldName);
+    for (const fold of fresh.querySelectorAll("details")) if (open.includes(foldName(fold))) fold.open = true;
     for (const field of region.querySelectorAll("input[id], textarea[id]")) {
       if (field.type === "radio" || field.value === field.defaultValue || field.value === sent.get(field.form)) continue;
       const there = fresh.querySelector("#" + CSS.escape(field.id));
