@@ -1,4 +1,4 @@
-"""How fast rooms answer that are polled: gunicorn as bin/run starts it, three people in each room, a poll a second each.
+"""How fast rooms answer that are polled: gunicorn as bin/run starts it, three people a room, a poll a second each.
 
     .venv/bin/python -m tests.postgres .venv/bin/python bench/rooms.py [ROOMS [SECONDS]]
 
@@ -17,7 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from statistics import quantiles
@@ -26,7 +29,8 @@ from urllib.parse import urlencode
 ROOT = Path(__file__).resolve().parents[1]
 TOKEN = "a" * 32  # a CSRF token
 EVERY_S, TYPES_EVERY_S = 1.0, 3.0
-AFTER = re.compile(r"feed/\?([^\"]*)\"")
+STANDS = re.compile(r'name="(after|here)" value="([^"]*)"')
+REGION = re.compile(r'data-region="([^"]*)" data-seen="([^"]*)"')
 
 
 def main(rooms: int, seconds: float, port: int) -> None:
@@ -37,30 +41,44 @@ def main(rooms: int, seconds: float, port: int) -> None:
     with subprocess.Popen(command, start_new_session=True) as server:
         try:
             wait_for(port)
-            for what, types in (("quiet", False), ("typing", True)):
-                asyncio.run(crowd(port, people, 3, types))  # what each process loads once is loaded
-                before, started = processor_s(server.pid), time.perf_counter()
-                polls, writes, statuses = asyncio.run(crowd(port, people, seconds, types))
-                took, busy = time.perf_counter() - started, processor_s(server.pid) - before
-                tell(what, rooms, polls, writes, statuses, took, busy)
+            asyncio.run(measure(port, people, seconds, lambda: processor_s(server.pid)))
         finally:
             os.killpg(server.pid, signal.SIGTERM)
 
 
-def tell(
-    what: str, rooms: int, polls: list[float], writes: list[float], statuses: dict[int, int], took: float, busy: float
-) -> None:
-    asked = len(polls) + len(writes)
+async def measure(port: int, people: list[tuple[str, str, str]], seconds: float, busy_s: Callable[[], float]) -> None:
+    """Everybody comes in, which is not counted; then they stay, first in quiet rooms."""
+    visitors = [Visitor(port, *person) for person in people]
+    for visitor in visitors:
+        await visitor.enter()
+    for what, types in (("quiet", False), ("typing", True)):
+        before, started = busy_s(), time.perf_counter()
+        told = Told()
+        await asyncio.gather(*(visitor.stay(seconds, types, told) for visitor in visitors))
+        tell(what, len(people) // 3, told, time.perf_counter() - started, busy_s() - before)
+
+
+@dataclass
+class Told:
+    """The seconds that polls and writes took, and how often each status came."""
+
+    polls: list[float] = field(default_factory=list)
+    writes: list[float] = field(default_factory=list)
+    statuses: Counter = field(default_factory=Counter)
+
+
+def tell(what: str, rooms: int, told: Told, took: float, busy: float) -> None:
+    asked = len(told.polls) + len(told.writes)
     print(f"{what}: {rooms} rooms of 3, {asked / took:.0f} requests/s, {asked / busy:.0f} for each second of one core, "
-          f"answers {dict(sorted(statuses.items()))}")
-    for name, waits in (("poll", polls), ("typed", writes)):
+          f"answers {dict(sorted(told.statuses.items()))}")
+    for name, waits in (("poll", told.polls), ("typed", told.writes)):
         if len(waits) > 1:
-            cuts = quantiles(waits, n=20)
-            print(f"  {name:<6} p50 {cuts[9] * 1e3:.0f} ms, p95 {cuts[18] * 1e3:.0f} ms, most {max(waits) * 1e3:.0f} ms")
+            p50, p95 = (quantiles(waits, n=20)[at] * 1e3 for at in (9, 18))
+            print(f"  {name:<6} p50 {p50:.0f} ms, p95 {p95:.0f} ms, most {max(waits) * 1e3:.0f} ms")
 
 
-def room_of(number: int) -> list[tuple[str, str, str, str]]:
-    """A room in which a question is being asked: of each person in it the part, the session, the room and its stamp."""
+def room_of(number: int) -> list[tuple[str, str, str]]:
+    """A room in which a question is being asked: of each person in it the part, the session and the room."""
     from django.test import Client
     from django.utils import timezone
 
@@ -91,53 +109,55 @@ def room_of(number: int) -> list[tuple[str, str, str, str]]:
     return found
 
 
-async def crowd(
-    port: int, people: list[tuple[str, str, str]], seconds: float, types: bool
-) -> tuple[list[float], list[float], dict[int, int]]:
-    """Everybody polls for so long; the seconds that polls and writes took, and how often each status came."""
-    polls: list[float] = []
-    writes: list[float] = []
-    statuses: dict[int, int] = {}
-    await asyncio.gather(*(
-        Visitor(port, session, code).stay(seconds, types and role == "candidate", polls, writes, statuses)
-        for role, session, code in people))
-    return polls, writes, statuses
-
-
 class Visitor:
     """One person with the room open, on a connection of their own."""
 
-    def __init__(self, port: int, session: str, code: str) -> None:
-        self.port, self.code, self.feed = port, code, "after=0"
+    def __init__(self, port: int, role: str, session: str, code: str) -> None:
+        self.port, self.role, self.code, self.stands, self.regions = port, role, code, {}, {}
         self.head = (
             f"Host: localhost:{port}\r\nCookie: sessionid={session}; csrftoken={TOKEN}\r\nX-CSRFToken: {TOKEN}\r\n"
             "HX-Request: true\r\nContent-Type: application/x-www-form-urlencoded\r\n")
 
-    async def stay(
-        self, seconds: float, types: bool, polls: list[float], writes: list[float], statuses: dict[int, int]
-    ) -> None:
+    async def enter(self) -> None:
+        """Open the page, as far as its news go."""
+        await self.connect()
+        await self.poll()
+
+    async def connect(self) -> None:
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+
+    async def poll(self) -> int:
+        seen = ",".join(f"{name}:{seen}" for name, seen in self.regions.items())
+        path = f"/mock/{self.code}/feed/?{urlencode(self.stands | {'seen': seen})}"
+        status, page = await self.send("GET", path)
+        self.stands |= STANDS.findall(page)
+        self.regions |= REGION.findall(page)
+        return status
+
+    async def stay(self, seconds: float, types: bool, told: Told) -> None:
+        """Poll once a second, and where the candidate types send that as well."""
         await asyncio.sleep(random.random() * EVERY_S)
         end, typed = time.perf_counter() + seconds, time.perf_counter() + random.random() * TYPES_EVERY_S
         while (started := time.perf_counter()) < end:
-            status, page = await self.send("GET", f"/mock/{self.code}/feed/?{self.feed}")
-            polls.append(time.perf_counter() - started)
-            statuses[status] = statuses.get(status, 0) + 1
-            if found := AFTER.search(page):
-                self.feed = found[1].replace("&amp;", "&")
-            if types and time.perf_counter() > typed:
+            told.statuses[await self.poll()] += 1
+            told.polls.append(time.perf_counter() - started)
+            if types and self.role == "candidate" and time.perf_counter() > typed:
                 began, typed = time.perf_counter(), typed + TYPES_EVERY_S
                 form = urlencode({"text": f"{began:.3f} tokens", "position": 0})
-                status, _ = await self.send("POST", f"/mock/{self.code}/do/scratch/", form)
-                writes.append(time.perf_counter() - began)
-                statuses[status] = statuses.get(status, 0) + 1
+                told.statuses[(await self.send("POST", f"/mock/{self.code}/do/scratch/", form))[0]] += 1
+                told.writes.append(time.perf_counter() - began)
             await asyncio.sleep(max(0.0, EVERY_S - (time.perf_counter() - started)))
-        self.writer.close()
 
     async def send(self, verb: str, path: str, body: str = "") -> tuple[int, str]:
         length = f"Content-Length: {len(body)}\r\n" if body else ""
-        self.writer.write(f"{verb} {path} HTTP/1.1\r\n{self.head}{length}\r\n{body}".encode())
-        head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+        request = f"{verb} {path} HTTP/1.1\r\n{self.head}{length}\r\n{body}".encode()
+        try:
+            self.writer.write(request)
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+        except (asyncio.IncompleteReadError, ConnectionError):  # the server closes what has been idle for two seconds
+            await self.connect()
+            self.writer.write(request)
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
         status, size = int(head.split(" ", 2)[1]), re.search(r"(?i)content-length: (\d+)", head)
         page = await self.reader.readexactly(int(size[1])) if size else b""
         return status, page.decode()
