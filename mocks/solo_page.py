@@ -68,10 +68,10 @@ class SoloDesk(Desk):
         counts = Counter(row.question.topic.slug for row in self.rows)
         return ", ".join(f"{number_word(count)} on {topic}" for topic, count in counts.items())
 
-    @property
-    def running(self) -> Interview | None:
-        """One that was begun and goes on."""
-        return Interview.objects.filter(team=None, candidate=self.user, phase__in=RUNNING).order_by("-pk").first()
+    @cached_property
+    def unfinished(self) -> list[Interview]:
+        """Those that were begun and go on, the latest first; another one that begins ends them."""
+        return list(Interview.objects.filter(team=None, candidate=self.user, phase__in=RUNNING).order_by("-pk"))
 
     @property
     def code(self) -> str:

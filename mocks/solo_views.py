@@ -40,6 +40,7 @@ def begun(request: HttpRequest, desk: SoloDesk) -> HttpResponse:
     if Interview.objects.filter(code=desk.code).exclude(phase=Phase.LOBBY).exists():
         messages.info(request, "This one was begun before; here it is.")
         return redirect("mocks:room", desk.code)
+    left = desk.unfinished
     row = services.plan_interview(
         None, desk.user, desk.user, desk.now, minutes=desk.minutes, plan=desk.plan_json(), spec=desk.spec_json(),
         code=desk.code)
@@ -51,4 +52,6 @@ def begun(request: HttpRequest, desk: SoloDesk) -> HttpResponse:
         row.delete()
         messages.info(request, f"{refusal} Propose others.")
         return redirect(back)
+    for earlier in left:
+        services.record(desk.user, earlier, "end", {}, desk.now)
     return redirect("mocks:room", row.code)

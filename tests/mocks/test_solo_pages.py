@@ -45,6 +45,13 @@ def test_begun_twice_it_is_one_interview_that_runs(as_ada: Client, three: None, 
     assert embargo_on(ada, timezone.now()) is None
 
 
+def test_one_that_was_left_ends_when_another_begins(as_ada: Client, three: None):
+    begin(as_ada, as_ada.get("/mock/solo/").url)
+    assert "One of yours still runs." in as_ada.get("/mock/solo/", follow=True).content.decode()
+    begin(as_ada, as_ada.get("/mock/solo/").url)
+    assert [row.phase for row in Interview.objects.order_by("pk")] == [Phase.OVER, Phase.BRIEF]
+
+
 def test_minutes_that_cannot_be_read_stay_typed_and_begin_nothing(as_ada: Client, three: None):
     answer = as_ada.post("/mock/solo/", {"minutes": "soon", "seed": "1"}, follow=True)
     page = answer.content.decode()
