@@ -47,12 +47,14 @@ class Standing(NamedTuple):
 class Glance:
     """How a room stands for somebody in it.
 
-    `length` counts the events that their page may know of; `seated` are those who take a part as things stand, `here`
-    names those of them whose pages are open, in the order of their seats; `to_be_seen` says that this person's own page
-    was not noted lately.
+    `role` and `owns` are those of their Presence. `length` counts the events that their page may know of; `seated` are
+    those who take a part as things stand, `here` names those of them whose pages are open, in the order of their seats;
+    `to_be_seen` says that this person's own page was not noted lately.
     """
 
     interview: int
+    role: Role | None
+    owns: bool
     length: int
     seated: frozenset[str]
     here: str
@@ -71,11 +73,13 @@ def glance_at(user: User, code: str, now: datetime) -> Glance | None:
         return None
     room, held = seats[0], [seat for seat in seats if seat.holds]
     mine = next((seat for seat in held if seat.user == user.pk), None)
-    if mine is None and not owns(user, room):
+    owned = owns(user, room) if mine is None else mine.member == Membership.Role.OWNER and mine.user != room.candidate
+    if mine is None and not owned:
         return None
     knows_all = mine is not None and (mine.role == Role.INTERVIEWER or room.team is None)
     return Glance(
-        interview=room.interview, length=room.log_length if knows_all else room.open_length,
+        interview=room.interview, role=Role(mine.role) if mine else None, owns=owned,
+        length=room.log_length if knows_all else room.open_length,
         seated=frozenset(str(seat.user) for seat in held),
         here="-".join(str(seat.user) for seat in held if seat.is_here or seat is mine),
         is_over=room.phase in (Phase.OVER, Phase.CALLED_OFF), is_alone=room.team is None,

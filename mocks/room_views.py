@@ -18,11 +18,12 @@ from mocks import access, acts, services
 from mocks.access import Presence
 from mocks.glance import glance_at
 from mocks.lab_page import LabPage
-from mocks.models import Event
+from mocks.models import Event, Interview
+from mocks.room import Role
 from mocks.room_page import RoomPage
 from mocks.sides import mark_of
 from mocks.voices import with_voices
-from questions.access import embargo_on, set_by
+from questions.access import embargo_on
 
 OUT = "You are no longer in that interview."
 View = Callable[..., HttpResponse]
@@ -69,9 +70,11 @@ def feed(request: HttpRequest, code: str) -> HttpResponse:
     told = (request.GET.get("after"), request.GET.get("here"))
     if told == (str(glance.length), glance.here) and not glance.is_alone:
         return HttpResponse(status=204)
-    if (embargo := embargo_on(request.user, now)) and not set_by(request.user, code, embargo):
+    if (glance.is_alone or glance.role != Role.CANDIDATE) and embargo_on(request.user, now):
         raise PermissionDenied("Closed until your own interview ends.")
-    page = RoomPage(access.room_for(request.user, code), now, look=look_of(request.GET))
+    row = Interview.objects.select_related("team", "candidate").get(pk=glance.interview)
+    presence = Presence(row, request.user, glance.role, glance.owns)
+    page = RoomPage(presence, now, look=look_of(request.GET), glance=glance)
     if told == (str(page.length), page.glance.here):
         return HttpResponse(status=204)
     return changes(request, page, request.GET.get("seen", ""))
