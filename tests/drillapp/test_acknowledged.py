@@ -4,25 +4,15 @@ The suite does a little of each; KILLS=50 PAIRS=200 REPLAY_AFTER=30 does as much
 """
 import os
 import re
-import signal
-import socket
-import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from http.client import HTTPConnection
-from pathlib import Path
 from threading import Barrier
 from typing import NamedTuple
-from urllib.parse import urlencode, urlsplit, urlunsplit
 
-import psycopg
 import pytest
 
-from tests.drillapp.commands import ROOT, environment, run
+from tests.drillapp.served import Site, served
 
 KILLS, PAIRS = int(os.environ.get("KILLS", "2")), int(os.environ.get("PAIRS", "5"))
 REPLAY_AFTER = float(os.environ.get("REPLAY_AFTER", "0"))  # seconds
@@ -55,67 +45,12 @@ class Turn(NamedTuple):
     ordinal: int
 
 
-class Site:
-    """gunicorn as it is served, on a data folder and a database of its own, with one person signed in."""
-
-    def __init__(self, data: Path, **more: str) -> None:
-        with closing(socket.create_server(("127.0.0.1", 0))) as free:
-            self.port = free.getsockname()[1]
-        self.data, self.more = data, {"PORT": str(self.port), **more}
-        self.cookies = {"csrftoken": "a" * 32}
-        self.cookies["sessionid"] = self.shell(PREPARE)
-        self.start()
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "gunicorn", "--config", str(ROOT / "gunicorn.conf.py")]
-        self.process = subprocess.Popen(
-            command, cwd="/", env=environment(self.data, **self.more), start_new_session=True)
-        for _ in range(600):
-            try:
-                if self.send("GET", "/healthz")[0] == 200:
-                    return
-            except OSError:
-                time.sleep(0.1)
-        raise AssertionError("the server does not answer")
-
-    def kill(self) -> None:
-        """End every process of it at once; none gets to say a word."""
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def shell(self, code: str) -> str:
-        done = run(self.data, "manage.py", "shell", "--no-imports", "-c", code, **self.more)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
-    def select(self, query: str) -> list[tuple]:
-        url = self.more.get("DATABASE_URL")
-        with closing(psycopg.connect(url) if url else sqlite3.connect(self.data / "drill.sqlite3")) as database:
-            return database.execute(query).fetchall()
+class Drill(Site):
+    """The served site as one person drills there."""
 
     def answers(self) -> list[tuple[int, int, int]]:
         """The answers in the log: card, ordinal, rating."""
         return self.select(ANSWERS)
-
-    def send(self, verb: str, path: str, **form: object) -> tuple[int, str, str]:
-        """Status, where it leads, and the body of one request."""
-        cookies = "; ".join(f"{name}={value}" for name, value in list(self.cookies.items()))
-        headers = {"Cookie": cookies, "X-CSRFToken": self.cookies["csrftoken"],
-                   "Content-Type": "application/x-www-form-urlencoded"}
-        with closing(HTTPConnection("localhost", self.port, timeout=60)) as connection:
-            connection.request(verb, path, urlencode(form) if form else None, headers)
-            answer = connection.getresponse()
-            for cookie in answer.headers.get_all("Set-Cookie", ()):
-                self.cookies |= [cookie.split(";")[0].split("=", 1)]
-            return answer.status, answer.getheader("Location", ""), answer.read().decode()
-
-    def read(self, verb: str, path: str, **form: object) -> str:
-        """The page that comes of a request, where it led elsewhere the page there."""
-        status, location, page = self.send(verb, path, **form)
-        if status == 302:
-            status, _, page = self.send("GET", location)
-        assert status == 200
-        return page
 
     def show_next(self) -> Turn:
         """The next card of the day, turned over."""
@@ -131,21 +66,13 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """On SQLite; where the tests have a PostgreSQL, on a new database of that."""
-    more = {}
-    if url := os.environ.get("DATABASE_URL", ""):
-        name = f"acknowledged_{os.getpid()}"
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        more = {"DATABASE_URL": urlunsplit(urlsplit(url)._replace(path=f"/{name}")), "SECRET_KEY": "of these tests"}
-    running = Site(tmp_path_factory.mktemp("site"), **more)
-    yield running
-    running.kill()
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drill]:
+    with served(Drill, tmp_path_factory.mktemp("site"), PREPARE) as running:
+        yield running
 
 
 @pytest.mark.race
-def test_a_server_killed_after_an_answer_has_it(site: Site) -> None:
+def test_a_server_killed_after_an_answer_has_it(site: Drill) -> None:
     given = []
     for at in range(KILLS):
         turn, rating = site.show_next(), at % 4 + 1
@@ -159,7 +86,7 @@ def test_a_server_killed_after_an_answer_has_it(site: Site) -> None:
 
 
 @pytest.mark.race
-def test_of_two_answers_to_the_card_shown_one_counts(site: Site) -> None:
+def test_of_two_answers_to_the_card_shown_one_counts(site: Drill) -> None:
     before, barrier = len(site.answers()), Barrier(2)
 
     def send(turn: Turn, rating: int) -> int:
@@ -189,7 +116,7 @@ def test_an_answer_sent_again_is_refused_calmly(site: Site, rating: int) -> None
 
 
 @pytest.mark.race
-def test_back_and_answered_again_shows_the_next_card(site: Site) -> None:
+def test_back_and_answered_again_shows_the_next_card(site: Drill) -> None:
     turn = site.show_next()
     assert site.grade(turn, 3) == 302
     kept = site.answers()
