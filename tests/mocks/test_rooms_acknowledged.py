@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from itertools import count
 from uuid import uuid4
 
@@ -82,7 +83,7 @@ class Writer:
             form = {**self.fixed, self.field: f"{self.kind} {uuid4()} {number}", "key": str(uuid4())}
             try:
                 assert self.send(form)
-            except OSError:
+            except (OSError, HTTPException):
                 self.in_doubt = form
                 return
             self.acknowledged.append(form[self.field])
