@@ -42,7 +42,7 @@ class Presence:
 
 def membership_for(user: User, team: int) -> Membership:
     """This person's place in a team; a team that they are not in is unknown (404)."""
-    if (found := Membership.objects.select_related("team").filter(user=user, team=team).first()) is None:
+    if (found := Membership.objects.select_related("team").filter(user=user, team__pk=team).first()) is None:
         raise Http404("no such team")
     return found
 

@@ -17,7 +17,7 @@ from drillapp.htmx import render_page
 from mocks import access, services
 from mocks.models import MOST_NAME, Interview, Template
 from mocks.plan_page import PlanDesk, changed, fresh, invitation, standing, template_spec
-from mocks.room import Phase, Room
+from mocks.room import RUNNING, Phase, Room
 
 CHANGED = "Somebody has changed this plan meanwhile. What you see is yours; save it again to put it in place of theirs."
 
@@ -58,7 +58,8 @@ def plan_page(request: HttpRequest, code: str) -> HttpResponse:
             return redirect(address)
         again = changed(standing(row, request.user, ""), candidate=str(row.candidate_id), seal="")
         return render(request, "mocks/plan_stands.html", {
-            "row": row, "titles": titles_of(row), "again": again.urlencode()})
+            "row": row, "titles": titles_of(row), "again": again.urlencode(),
+            "stamp": row.folded().stamp if row.phase in RUNNING else ""})
     if request.method == "POST":
         desk = PlanDesk(row.team, request.user, now, request.POST, row)
         if request.POST.get("do") == "save" and desk.can_be_saved():
@@ -103,7 +104,10 @@ def saved_new(request: HttpRequest, desk: PlanDesk) -> HttpResponseRedirect:
     except Refusal as refusal:
         messages.info(request, str(refusal))
         return redirect(f"{reverse('mocks:new_plan', args=[desk.team.pk])}?{desk.query}")
-    messages.success(request, f"Saved. {row.candidate.name} gets in by the link below.")
+    if row.phase == Phase.CALLED_OFF:
+        messages.info(request, "This plan was saved before and has been called off since. Plan it again from here.")
+    else:
+        messages.success(request, f"Saved. {row.candidate.name} gets in by the link below.")
     return redirect("mocks:plan", row.code)
 
 

@@ -132,7 +132,10 @@ def keep_what_fits(request: HttpRequest, presence: Presence, sheet: ScoreSheet) 
     """Keep a sheet that can't be handed in yet, where nothing in it is too long."""
     faults, kept = sheet.faults, sheet.check(hand_in=False)
     if kept:
-        scoring.keep_scores(request.user, presence.interview, sheet.marks(), sheet.called(), timezone.now())
+        try:
+            scoring.keep_scores(request.user, presence.interview, sheet.marks(), sheet.called(), timezone.now())
+        except Refusal as refused:
+            faults["missing"] = str(refused)
     sheet.faults = faults
 
 

@@ -427,14 +427,14 @@ STEPS = {
 }
 
 
-# What may be done. An owner without a seat calls off and releases; in a room of one's own the candidate does the
-# interviewer's part.
+# What may be done. An owner without a seat calls off, ends what nobody else would, and releases; in a room of one's own
+# the candidate does the interviewer's part.
 
 LEADS = frozenset({
     "start", "call_off", "ask", "phase", "skip", "debrief", "end", "pause", "resume", "extend", "hint", "follow_up",
     "push_lab", "close_lab", "score", "call", "submit", "agree", "agree_call",
 })
-OWNS = frozenset({"call_off", "release"})
+OWNS = frozenset({"call_off", "end", "release"})
 RIGHTS = {kind: frozenset({Role.INTERVIEWER}) for kind in LEADS} | {
     "scratch": frozenset({Role.CANDIDATE}), "set_lab": frozenset({Role.CANDIDATE}),
     "commit_lab": frozenset({Role.CANDIDATE}), "drill": frozenset({Role.CANDIDATE}),
@@ -459,7 +459,7 @@ def refuse(room: Room, event: Event, role: Role | None, *, alone: bool = False, 
     """Say no to what can't be done. Raises Refusal with a sentence for whoever tried.
 
     `role` is that of the actor's seat, None without one; `alone` in a room of one person, who does every part;
-    `releases` for the team's owner, who may call it off and release the report.
+    `releases` for the team's owner, who may call it off, end it and release the report.
     """
     kind = event.kind
     if kind not in STEPS:

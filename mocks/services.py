@@ -29,6 +29,7 @@ HERE_FOR = timedelta(seconds=25)
 GRACE = timedelta(hours=1)  # that staff answers stay closed past an interview's own time, unless it ends before
 MOST_ITEMS = 12
 AT_ONCE = timedelta(seconds=5)  # in which the same form sent again is a second click
+SHIFTING = frozenset({"extend", "pause", "resume"})  # acts that put off when an interview is due to end
 MAILED = "mailed"  # in an interview's spec: for which time its invitation went out
 
 
@@ -170,6 +171,9 @@ def begin(
     """Start the interview: its questions are posed and kept, and the clock runs. Raises Refusal."""
     asked = pose_plan(row)
     with transaction.atomic():
+        locked = Interview.objects.select_for_update().get(pk=row.pk)
+        if (locked.plan, locked.minutes) != (row.plan, row.minutes):
+            raise Refusal("Somebody has changed the plan just now. Look at it, then start.")
         detail = {"items": items_of(asked, row.plan), "minutes": row.minutes}
         event = record(user, row, "start", detail, now, key=key, stamp=stamp)
         begun = Interview.objects.get(pk=row.pk)
@@ -207,7 +211,7 @@ def record(
         key=key)
     after = room.step(before, act)
     keep(locked, after, now)
-    if locked.team_id and (after.phase != before.phase or kind == "extend"):
+    if locked.team_id and (after.phase != before.phase or kind in SHIFTING or is_over_time(after, now)):
         keep_closed(locked, after, now)
     return event
 
@@ -247,6 +251,11 @@ def keep(row: Interview, state: room.Room, now: datetime) -> None:
     row.started_at = row.started_at or (now if state.has_begun else None)
     row.ended_at = row.ended_at or (now if state.is_over or state.is_called_off else None)
     row.save(update_fields=["state", "log_length", "open_length", "phase", "started_at", "ended_at"])
+
+
+def is_over_time(state: room.Room, now: datetime) -> bool:
+    """Whether an interview goes on past its time."""
+    return state.phase in room.RUNNING and state.clock_ms(in_ms(now)) > state.allowed_ms
 
 
 def keep_closed(row: Interview, state: room.Room, now: datetime) -> None:

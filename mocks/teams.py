@@ -5,7 +5,7 @@ from secrets import token_urlsafe
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.http import Http404
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -187,9 +187,12 @@ def rename(team: Team, name: str) -> None:
 
 @transaction.atomic
 def delete(team: int) -> None:
-    """Remove a team with its interviews, plans and invitations. Raises Refusal while one of its interviews runs."""
+    """Remove a team with its interviews, plans and invitations. Raises Refusal while one of its interviews runs, unless
+    nobody is left to lead it."""
     team = locked(team)
-    if team.interviews.filter(phase__in=room.RUNNING).exists():
+    led = Q(seats__role=room.Role.INTERVIEWER, seats__user__in=team.memberships.filter(
+        role__in=(Role.OWNER, Role.INTERVIEWER)).values("user"))
+    if team.interviews.filter(led, phase__in=room.RUNNING).exists():
         raise Refusal("One of its interviews is running; end it first.")
     remove_team(team)
 

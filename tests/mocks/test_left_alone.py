@@ -1,0 +1,140 @@
+"""Interviews whose people go or are late: nothing is stuck, and the answers stay closed while one runs."""
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import User
+from calculators.models.base import Refusal
+from mocks import services, teams
+from mocks.models import Interview, Membership, Team
+from mocks.room import Phase, Role, Room, fold
+from questions.access import embargo_on
+from tests.conftest import person
+from tests.mocks.conftest import NOON, as_person, question
+
+Act = Callable[..., Any]
+
+
+# The answers stay closed
+
+def test_answers_are_closed_again_when_a_long_pause_ends(act: Act, interview: Interview, ada: User, ben: User):
+    act(ben, "start")
+    act(ben, "pause", 60)
+    act(ben, "resume", 3 * 3600)
+    assert embargo_on(ada, NOON + timedelta(hours=3, minutes=29))
+
+
+def test_answers_stay_closed_while_an_interview_goes_on_far_past_its_time(
+    act: Act, interview: Interview, ada: User, ben: User
+):
+    act(ben, "start")
+    act(ben, "ask", position=0)
+    for minute in (40, 80, 120):  # of 30 that were planned
+        act(ada, "scratch", minute * 60, position=0, text=f"after {minute} minutes")
+    assert embargo_on(ada, NOON + timedelta(minutes=150))
+    act(ben, "end", 151 * 60)
+    assert embargo_on(ada, NOON + timedelta(minutes=152)) is None
+
+
+def test_answers_open_an_hour_after_one_that_was_abandoned(act: Act, interview: Interview, ada: User, ben: User):
+    act(ben, "start")
+    assert embargo_on(ada, NOON + timedelta(minutes=89))  # 30 planned, an hour of grace
+    assert embargo_on(ada, NOON + timedelta(minutes=91)) is None
+
+
+# Nobody is left to lead
+
+@pytest.fixture
+def dan(team: Team) -> User:
+    """Another owner, who takes no part."""
+    dan = person("Dan")
+    Membership.objects.create(team=team, user=dan, role="owner", joined_at=NOON)
+    return dan
+
+
+def test_an_owner_ends_what_nobody_leads_any_more(act: Act, team: Team, interview: Interview, ben: User, dan: User):
+    act(ben, "start")
+    teams.remove(team.pk, team.memberships.get(user=ben).pk, NOON)
+    page = as_person(dan).get(reverse("mocks:plan", args=[interview.code]))
+    assert "End it" in page.text
+    done = as_person(dan).post(
+        reverse("mocks:act", args=[interview.code, "end"]), {"stamp": page.context["stamp"]})
+    assert done.status_code == 302
+    interview.refresh_from_db()
+    assert interview.phase == Phase.OVER
+    assert interview.folded() == fold(interview.log())
+
+
+def test_an_owner_moves_no_interview_on(act: Act, interview: Interview, ben: User, dan: User):
+    act(ben, "start")
+    with pytest.raises(Refusal, match="Your part"):
+        act(dan, "debrief")
+
+
+def test_an_owner_who_is_interviewed_ends_nothing(act: Act, team: Team, interview: Interview, ada: User, ben: User):
+    Membership.objects.filter(team=team, user=ada).update(role="owner")
+    act(ben, "start")
+    with pytest.raises(Refusal, match="Your part"):
+        act(ada, "end")
+
+
+def test_a_team_goes_with_an_interview_that_nobody_leads_any_more(act: Act, team: Team, ada: User, ben: User):
+    Membership.objects.filter(team=team, user=ada).update(role="owner")
+    act(ben, "start")
+    with pytest.raises(Refusal, match="is running"):
+        teams.delete(team.pk)
+    teams.remove(team.pk, team.memberships.get(user=ben).pk, NOON)
+    teams.delete(team.pk)
+    assert not Interview.objects.exists()
+
+
+# The plan changes at the last moment
+
+def test_what_starts_is_the_plan_as_it_stands(interview: Interview, ben: User):
+    seen = Interview.objects.get(pk=interview.pk)
+    plan = [{"slug": question("other", position=3).slug, "minutes": 5}]
+    services.replan(
+        interview, minutes=20, plan=plan, spec={}, scheduled_at=None, seats={ben: Role.INTERVIEWER},
+        seal=services.plan_seal(interview))
+    with pytest.raises(Refusal, match="changed the plan"):
+        services.begin(ben, seen, NOON)
+    assert Interview.objects.get(pk=interview.pk).folded() == Room()
+
+
+def test_saved_again_what_was_called_off_says_so(team: Team, ada: User, ben: User):
+    question("blocks")
+    page, client = reverse("mocks:new_plan", args=[team.pk]), as_person(ben)
+    form = {
+        "candidate": ada.pk, "interviewer": ben.pk, "minutes": 20, "seed": 1, "pick": "blocks", "for": 6, "do": "save"}
+    saved = client.post(page, form)
+    row = Interview.objects.get()
+    client.post(reverse("mocks:call_off", args=[row.code]))
+    again = client.post(page, form)  # by Back
+    assert again["Location"] == saved["Location"]
+    assert "called off since" in client.get(again["Location"]).text
+
+
+# What no page sends
+
+@pytest.mark.parametrize("number", [2**63, 10**40])
+def test_a_number_that_no_team_can_have_is_unknown(ben: User, number: int):
+    assert as_person(ben).get(f"/mock/teams/{number}/").status_code == 404
+
+
+@pytest.mark.parametrize("sent", [
+    {"level": "emperor"}, {"verdict": "perhaps"}, {"value-1-first": "2"}, {"value-0-nowhere": "2"},
+    {"value-99-first": "2"}, {"reason": "a\0b"}, {"evidence-0-first": "a\0b"},
+])
+@pytest.mark.parametrize("how", ["keep", "hand_in", "nothing"])
+def test_a_score_sheet_that_cannot_be_kept_says_why(
+    act: Act, interview: Interview, ben: User, sent: dict[str, str], how: str
+):
+    for kind, detail in (("start", {}), ("ask", {"position": 0}), ("phase", {"to": "score"}), ("debrief", {})):
+        act(ben, kind, **detail)
+    page = as_person(ben).post(reverse("mocks:scores", args=[interview.code]), sent | {how: "1"})
+    assert page.status_code == 200
+    interview.refresh_from_db()
+    assert interview.folded() == fold(interview.log())
