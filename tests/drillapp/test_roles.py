@@ -6,8 +6,8 @@ sign in, `x` refused (403), `0` unknown (404). An address without a row fails, s
 import pytest
 from django.db import transaction
 from django.http import HttpResponse
-from django.test import Client
 
+from flashcards import works
 from tests.drillapp.walk import NAMES, ROLES, World
 
 ROWS = {
@@ -106,10 +106,8 @@ def served(answer: HttpResponse) -> str:
 
 def walked(world: World, role: str, name: str) -> str:
     """What an address has for somebody: by GET where it takes that, else by a form; nothing of it stays."""
+    client = world.browser(role)
     with transaction.atomic():
-        client = Client(raise_request_exception=True)
-        if role != "out":
-            client.force_login(world.people[role])
         path = world.path(name)
         answer = client.get(path)
         if answer.status_code == 405:
@@ -124,7 +122,9 @@ def test_every_address_has_a_row_and_every_row_an_address():
 
 
 @pytest.fixture
-def world(db: None) -> World:
+def world(db: None, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The world, without a process of its own for what takes a while."""
+    monkeypatch.setattr(works, "start", lambda work: None)
     return World()
 
 

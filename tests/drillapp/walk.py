@@ -2,8 +2,10 @@
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from http.cookies import SimpleCookie
 
 from django.contrib.auth.models import Group
+from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
@@ -46,6 +48,7 @@ class World:
     def __init__(self) -> None:
         self.now = timezone.now()
         self.people = {name: person(name.title()) for name in ROLES[1:]}
+        self.browsers: dict[str, tuple[Client, SimpleCookie]] = {}
         self.people["editor"].groups.add(Group.objects.get(name="Editors"))
         User.objects.filter(pk=self.people["staff"].pk).update(is_staff=True, is_superuser=True)
         self.question = question("blocks")
@@ -68,6 +71,17 @@ class World:
         services.begin(lead, self.over, self.now)
         services.record(lead, self.over, "debrief", {}, self.now)
         services.record(lead, self.over, "end", {}, self.now)
+
+    def browser(self, role: str) -> Client:
+        """Somebody's browser as signing in left it: to make one and sign in takes as long as many a page."""
+        if role not in self.browsers:
+            client = Client()
+            if role != "out":
+                client.force_login(self.people[role])
+            self.browsers[role] = client, client.cookies
+        client, cookies = self.browsers[role]
+        client.cookies = SimpleCookie(cookies)
+        return client
 
     def interview(self) -> Interview:
         """One for tomorrow; the team's owner takes no part."""

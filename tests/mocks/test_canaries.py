@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.http import HttpResponse
-from django.test import Client
 
 from mocks import services
 from mocks.models import Interview
@@ -64,9 +63,8 @@ class Watched(World):
         return {name: self.body(role, name) for name in names if name not in LEFT}
 
     def body(self, role: str, name: str) -> str:
+        client = self.browser(role)
         with transaction.atomic():
-            client = Client()
-            client.force_login(self.people[role])
             path = self.path(name)
             found = text_of(client.get(path)) + text_of(client.get(path, headers={"HX-Request": "true"}))
             if "do/" not in path:
