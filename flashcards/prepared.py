@@ -1,6 +1,7 @@
 """Statements whose SQL is written once and run often: on the way of an answer Django takes ten times as long to write a
 query as the database to run it."""
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
@@ -12,6 +13,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Expression, Field, Model, QuerySet
 from django.db.models.query import ModelIterable, get_related_populators
 from django.db.models.sql.compiler import SQLCompiler
+
+PLAIN = {int, float, str, bool, type(None)}  # of a field of JSON none is ever one
+NORMAL = 1  # of SQLite's "synchronous": with a write-ahead log it waits at checkpoints alone
 
 
 class Given(Expression):
@@ -49,9 +53,7 @@ class Prepared:
             written = self.written[connection.vendor] = self.write(connection)
         values = {name: adapted(value, connection) for name, value in given.items()}
         bound = [values[one.name] if isinstance(one, Given) else one for one in written.params]
-        with connection.cursor() as cursor:
-            cursor.execute(written.sql, bound)
-            rows = cursor.fetchall()
+        rows = run(written.sql, bound, connection)
         return [written.made(row, connection) for row in rows] if written.made else rows
 
     def first(self, **given: Any) -> Any:
@@ -118,50 +120,97 @@ def insert(row: Model, *, unless_there: bool = False) -> bool:
 
     With `unless_there` a row that a unique constraint keeps out is left out; else that raises IntegrityError.
     """
-    connection, meta = connections[DEFAULT_DB_ALIAS], row._meta
-    returning = connection.features.can_return_columns_from_insert
-    sql, fields = _insertion(type(row), unless_there, returning)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, saved(row, fields, connection))
-        if returning:
-            row.pk = (cursor.fetchone() or [None])[0]
-        elif cursor.rowcount:
-            row.pk = connection.ops.last_insert_id(cursor, meta.db_table, meta.pk)
-    if row.pk:
+    connection = connections[DEFAULT_DB_ALIAS]
+    sql, fields = _insertion(type(row), unless_there)
+    keys = run(sql, saved(row, fields, connection), connection)
+    if keys:
+        row.pk = keys[0][0]
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
-    return bool(row.pk)
+    return bool(keys)
 
 
 @cache
-def _insertion(model: type[Model], unless_there: bool, returning: bool) -> tuple[str, tuple[Field, ...]]:
+def _insertion(model: type[Model], unless_there: bool) -> tuple[str, tuple[Field, ...]]:
     """The text, and the fields in its order."""
     meta = model._meta
     fields = tuple(field for field in meta.concrete_fields if not field.primary_key)
     columns = ", ".join(quoted(field.column) for field in fields)
     sql = f"INSERT INTO {quoted(meta.db_table)} ({columns}) VALUES ({', '.join(['%s'] * len(fields))})"
-    return (f"{sql}{' ON CONFLICT DO NOTHING' * unless_there}"
-            f"{f' RETURNING {quoted(meta.pk.column)}' * returning}"), fields
+    return f"{sql}{' ON CONFLICT DO NOTHING' * unless_there} RETURNING {quoted(meta.pk.column)}", fields
 
 
 def update(row: Model, names: Iterable[str]) -> None:
     """Save these fields of a row that is there. No signal is sent."""
-    fields, connection, meta = [row._meta.get_field(name) for name in names], connections[DEFAULT_DB_ALIAS], row._meta
+    connection = connections[DEFAULT_DB_ALIAS]
+    sql, fields = _change(type(row), tuple(names))
+    run(sql, [*saved(row, fields, connection), row.pk], connection)
+
+
+@cache
+def _change(model: type[Model], names: tuple[str, ...]) -> tuple[str, tuple[Field, ...]]:
+    """The text, and the fields in its order."""
+    meta = model._meta
+    fields = tuple(meta.get_field(name) for name in names)
     sets = ", ".join(f"{quoted(field.column)} = %s" for field in fields)
-    with connection.cursor() as cursor:
-        cursor.execute(f"UPDATE {quoted(meta.db_table)} SET {sets} WHERE {quoted(meta.pk.column)} = %s",
-                       [*saved(row, fields, connection), row.pk])
+    return f"UPDATE {quoted(meta.db_table)} SET {sets} WHERE {quoted(meta.pk.column)} = %s", fields
 
 
 def delete(model: type[Model], name: str, value: int) -> None:
     """Delete the rows of which a field is a number; nothing may point at them. No signal is sent."""
-    column = model._meta.get_field(name).column
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.execute(f"DELETE FROM {quoted(model._meta.db_table)} WHERE {quoted(column)} = %s", [value])
+    run(_deletion(model, name), [value], connections[DEFAULT_DB_ALIAS])
+
+
+@cache
+def _deletion(model: type[Model], name: str) -> str:
+    return f"DELETE FROM {quoted(model._meta.db_table)} WHERE {quoted(model._meta.get_field(name).column)} = %s"
+
+
+def run(sql: str, bound: list[Any], connection: BaseDatabaseWrapper) -> list[tuple]:
+    """The rows that a statement gives.
+
+    On SQLite it goes straight to the driver, since Django's cursor takes longer than the database does; not where
+    somebody listens to what is run.
+    """
+    listened_to = connection.queries_logged or connection.execute_wrappers
+    if connection.vendor != "sqlite" or listened_to or connection.needs_rollback:
+        with connection.cursor() as cursor:
+            cursor.execute(sql, bound)
+            return cursor.fetchall() if cursor.description else []
+    connection.ensure_connection()
+    connection.validate_thread_sharing()
+    with connection.wrap_database_errors:
+        return connection.connection.execute(_for_sqlite(sql, len(bound)), bound).fetchall()
+
+
+@cache
+def _for_sqlite(sql: str, bound: int) -> str:
+    return sql % (("?",) * bound)
+
+
+@contextmanager
+def unhurried() -> Iterator[None]:
+    """On SQLite what is written in here is not waited for until the disk has it: the process may end and it is kept,
+    but a power cut keeps it only once something later was waited for. Inside a transaction that one's end decides.
+
+    For what nobody was told is kept, as when a card was first looked at.
+    """
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        yield
+        return
+    (always,), = run("PRAGMA synchronous", [], connection)
+    run(f"PRAGMA synchronous={min(always, NORMAL)}", [], connection)
+    try:
+        yield
+    finally:
+        run(f"PRAGMA synchronous={always}", [], connection)
 
 
 def saved(row: Model, fields: Iterable[Field], connection: BaseDatabaseWrapper) -> list[Any]:
-    """What the database keeps of these fields."""
-    return [field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields]
+    """What the database keeps of these fields; numbers, texts and truths are kept as they are."""
+    values = [getattr(row, field.attname) for field in fields]
+    return [value if type(value) in PLAIN else field.get_db_prep_save(value, connection)
+            for field, value in zip(fields, values, strict=True)]
 
 
 def quoted(name: str) -> str:

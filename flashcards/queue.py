@@ -248,7 +248,9 @@ def taken(
     """
     after, bare, how = _after(card, ordinal, now, profile, tuple(range(2, rating)) + (rating,))
     remembered, due = after[rating]
-    if shown and rating in bare:
+    if rating not in bare:  # Again, or inside learning steps: nothing spreads it
+        return remembered, Due(due.day and min(due.day, how.base + timedelta(days=how.most)), due.at)
+    if shown:
         first, last = _spans(bare, how)[rating]
         if first <= shown <= last:
             return remembered, Due(shown, due.at)
@@ -482,7 +484,8 @@ def _under_way(user: User, day: date) -> UnderWay:
     done, answered = _done(user, day)
     siblings = Siblings(answered)
     steps = list(starmap(InSteps, IN_STEPS.all(user=user.pk, day=day)))
-    of_today = [card for card in steps if study_day(card.due_at, profile.zone, profile.day_start) <= day]
+    ends = end_of(day, profile.zone, profile.day_start)
+    of_today = [card for card in steps if card.due_at < ends]
     of_today, waiting = siblings.sort_out(of_today)
 
     due = list(starmap(Keyed, FELL_DUE[profile.backlog_order].all(user=user.pk, day=day)))

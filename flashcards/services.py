@@ -15,7 +15,7 @@ from accounts.models import Profile, User
 from flashcards import memory, queue
 from flashcards.memory import Due
 from flashcards.models import Attempt, Card, Direction, Draft, Memo, Rating, Review, State
-from flashcards.prepared import Given, Prepared, delete, insert, update
+from flashcards.prepared import Given, Prepared, delete, insert, unhurried, update
 from flashcards.study_day import study_day
 from questions.access import notes_for, published
 from questions.models import Note, Question
@@ -565,7 +565,9 @@ def _draft(card: Card, now: datetime) -> Draft:
     if (there := DRAFT.first(card=card.pk)) is not None:
         return there
     draft = Draft(card=card, opened_at=now)
-    return draft if insert(draft, unless_there=True) else DRAFT.get(card=card.pk)
+    with unhurried():
+        made = insert(draft, unless_there=True)
+    return draft if made else DRAFT.get(card=card.pk)
 
 
 def _held_draft(card: Card, now: datetime) -> Draft:

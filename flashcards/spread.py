@@ -71,7 +71,7 @@ def place(bare: Mapping[int, int], by: Placing, loads: Mapping[date, int]) -> di
         low = min(max(low, floor), by.most)
         high = max(high, low)
         order = Random(by.seed).sample(range(low, high + 1), high - low + 1)
-        taken = min(order, key=lambda at: (_cost(at, by, loads), order.index(at)))
+        taken = min(order, key=lambda at: _cost(at, by, loads))  # of equals the first
         placed[rating] = Placed(taken, days, _moved(days, taken, by, loads))
         floor = taken + 1
     return placed

@@ -1,20 +1,23 @@
 """Statements that are written once say what the ORM's own say."""
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from flashcards import queue, services
-from flashcards.models import Card, Rating, Review
-from flashcards.prepared import Prepared, insert, update
+from flashcards.models import Card, Draft, Rating, Review
+from flashcards.prepared import Prepared, delete, insert, unhurried, update
 
 DAY = date(2026, 3, 2)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+FULL = 2  # of SQLite's "synchronous": each write is waited for
 
 
 @pytest.fixture
@@ -75,6 +78,58 @@ def test_a_row_inserted_and_updated_is_as_the_orm_would_have_it(ada: User, due: 
     update(due[0], ["due_at", "asked"])
     card = Card.objects.get(pk=due[0].pk)
     assert (card.due_at, card.asked, card.lapses) == (NOON, True, 0)
+
+
+def test_statements_that_somebody_listens_to_do_the_same(card: Card) -> None:
+    """Listened to, they go by Django's cursor; else, on SQLite, straight to the driver."""
+    for listening in (True, False):
+        with CaptureQueriesContext(connection) if listening else nullcontext():
+            draft = Draft(card=card, opened_at=NOON, typed="50% of %s", said={"A": "½"}, aloud=True, ticks=["one"])
+            assert insert(draft, unless_there=True)
+            assert not insert(Draft(card=card, opened_at=NOON), unless_there=True)
+            with pytest.raises(IntegrityError), transaction.atomic():
+                insert(Draft(card=card, opened_at=NOON))
+            there = Draft.objects.get()
+            assert (there.pk, there.opened_at, there.typed) == (draft.pk, NOON, "50% of %s")
+            assert (there.said, there.aloud, there.confidence, there.ticks) == ({"A": "½"}, True, None, ["one"])
+            delete(Draft, "card", card.pk)
+        assert not Draft.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_after_a_look_every_write_is_waited_for_again(card: Card) -> None:
+    waits: Callable[[], Any] = partial(pragma, "synchronous")
+    before = waits()
+    pragma(f"synchronous={FULL}")
+    services.open_card(card, NOON)
+    assert Draft.objects.filter(card=card).exists() and waits() == FULL
+    with pytest.raises(LookupError), unhurried():
+        assert waits() == (1 if connection.vendor == "sqlite" else FULL)
+        raise LookupError
+    assert waits() == FULL
+    with transaction.atomic(), unhurried():
+        assert waits() == FULL
+    pragma(f"synchronous={before}")
+
+
+def pragma(text: str) -> int | None:
+    """What SQLite says to it; any other database always waits."""
+    if connection.vendor != "sqlite":
+        return FULL
+    with connection.cursor() as cursor:
+        return (cursor.execute(f"PRAGMA {text}").fetchone() or [None])[0]
+
+
+def test_a_grade_that_nothing_spreads_does_what_its_button_says(ada: User, card: Card) -> None:
+    """In learning steps, and of Again on a card in review with no steps to go back to."""
+    ada.profile.relearning_steps = ""
+    for ratings in (Rating, [Rating.AGAIN]):
+        for rating in ratings:
+            offer = queue.offer(card, card.next_ordinal, NOON, ada.profile)[rating]
+            taken = queue.taken(card, rating, card.next_ordinal, NOON, ada.profile, offer.due_day)
+            assert taken == (offer.memory, offer.due)
+        card.state, card.stability, card.difficulty, card.fed_at = "review", 30.0, 5.0, NOON - timedelta(days=40)
+        card.last_day, card.last_at, card.due_day = DAY - timedelta(days=40), card.fed_at, DAY - timedelta(days=10)
 
 
 def test_an_answer_takes_as_many_statements_after_fifty_answers_as_after_two(ada: User, card: Card) -> None:
