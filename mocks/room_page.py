@@ -206,6 +206,13 @@ class RoomPage:
         return [region for name, region in self.regions.items() if there.get(name) != region.seen]
 
     @property
+    def unkept(self) -> Mapping[str, str]:
+        """What was typed into a scratchpad that is closed by now; empty otherwise."""
+        scratch = getattr(self.seen, "scratch", None)
+        has_field = scratch is not None and scratch.open and self.failed.get("position") == str(scratch.position)
+        return self.failed if self.failed.get("kind") == "scratch" and not has_field else {}
+
+    @property
     def candidate(self) -> User:
         return self.interview.candidate
 

@@ -96,9 +96,12 @@ def act(request: HttpRequest, code: str, kind: str) -> HttpResponse:
         messages.info(request, sentence)
         failed = {"kind": kind, "why": sentence}
     except Refusal as refusal:
-        event, failed = None, {"kind": kind, "why": str(refusal), "typed": form.get("text", form.get("address", ""))}
+        event, failed = None, {"kind": kind, "why": str(refusal), "typed": form.get("text", form.get("address", "")),
+                         "position": form.get("position", "")}
         if not wants_json(request):
             messages.error(request, str(refusal))
+    if event and kind == "scratch" and not wants_json(request) and (other := kept(event, form).get("other")):
+        messages.info(request, f"Another page of yours had written this meanwhile; yours took its place: {other}")
     if wants_json(request):
         return JsonResponse({"fault": failed["why"]} if failed else kept(event, form))
     fresh = access.room_for(request.user, code)

@@ -217,9 +217,61 @@ def test_two_devices_of_the_candidate_stay_alike_and_lose_nothing(
     is_kept(desk)
     ada_at.context.set_offline(False)
     expect(ada_at.locator("[data-other]")).to_contain_text("on the desk, more")
+    expect(typed(desk)).to_have_value("on the phone")
+    expect(desk.locator("[data-other]")).to_contain_text("this stood here before")
+    expect(desk.locator("[data-other]")).to_contain_text("on the desk, more")
     press(ada_at, "Add it below mine")
     expect(typed(desk)).to_have_value("on the phone\n\non the desk, more")
     faults[:] = [line for line in faults if not cut(line)]
+
+
+def test_what_is_typed_without_a_connection_while_the_interviewer_moves_on_stays_in_view(
+    ben_at: Page, ada_at: Page, room: str, faults: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("mocks.room.LATE_MS", 0)
+    begun(ben_at)
+    expect(typed(ada_at)).to_be_visible()
+    ada_at.context.set_offline(True)
+    typed(ada_at).fill("typed in the tunnel")
+    ben_at.get_by_role("button", name="Ask question 2, About steps").click()
+    expect(ben_at.locator("#main")).to_contain_text("Scenario of steps.")
+    ada_at.context.set_offline(False)
+    expect(ada_at.locator("#main")).to_contain_text("Scenario of steps.")
+    expect(ada_at.locator("#room-unkept")).to_contain_text("typed in the tunnel")
+    expect(typed(ada_at)).to_have_value("")
+    ada_at.reload()
+    expect(ada_at.locator("#room-unkept")).to_contain_text("typed in the tunnel")
+    press(ada_at, "Put it away")
+    ada_at.reload()
+    expect(ada_at.locator("#room-unkept")).to_be_hidden()
+    faults[:] = [line for line in faults if not cut(line)]
+
+
+def test_news_that_is_late_takes_no_newer_text_away(ben_at: Page, ada_at: Page, room: str):
+    begun(ben_at)
+    expect(typed(ada_at)).to_be_visible()
+    held: list[tuple[Any, Any]] = []
+
+    def hold(route: Any) -> None:
+        answer = route.fetch()
+        if not held and "first words" in answer.text():
+            held.append((route, answer))
+        else:
+            route.fulfill(response=answer)
+
+    ada_at.route("**/feed/**", hold)
+    typed(ada_at).fill("first words")
+    while not held:
+        ada_at.wait_for_timeout(50)
+    typed(ada_at).fill("first words, then more")
+    is_kept(ada_at)
+    route, answer = held[0]
+    route.fulfill(response=answer)
+    ada_at.wait_for_timeout(200)
+    assert typed(ada_at).input_value() == "first words, then more"
+    ada_at.unroute("**/feed/**")
+    expect(ben_at.locator("pre.scratch")).to_have_text("first words, then more")
+    expect(ada_at.locator("[data-other]")).to_be_hidden()
 
 
 def test_a_lab_waits_for_a_number_and_then_tells_what_is_set(ben_at: Page, ada_at: Page, room: str):

@@ -11,6 +11,7 @@ from calculators.models.base import Refusal
 from mocks import services, teams
 from mocks.models import Interview, Membership, Team
 from mocks.room import Phase, Role, Room, fold
+from mocks.sides import mark_of
 from questions.access import embargo_on
 from tests.conftest import person
 from tests.mocks.conftest import NOON, as_person, question
@@ -138,3 +139,26 @@ def test_a_score_sheet_that_cannot_be_kept_says_why(
     assert page.status_code == 200
     interview.refresh_from_db()
     assert interview.folded() == fold(interview.log())
+
+
+# Typed, and not taken
+
+def test_a_scratchpad_that_comes_too_late_stays_in_view(act: Act, interview: Interview, ada: User, ben: User):
+    client = as_person(ada)
+    act(ben, "start")
+    act(ben, "ask", position=0)
+    act(ben, "ask", position=1)  # long ago, by the clock of a request
+    page = client.post(
+        reverse("mocks:act", args=[interview.code, "scratch"]), {"position": "0", "text": "typed too late", "mark": ""})
+    assert page.text.count("typed too late") == 1
+    assert page.context["room"].unkept["typed"] == "typed too late"
+
+
+def test_a_form_that_takes_anothers_place_gives_its_text_back(act: Act, interview: Interview, ada: User, ben: User):
+    client, send = as_person(ada), reverse("mocks:act", args=[interview.code, "scratch"])
+    act(ben, "start")
+    act(ben, "ask", position=0)
+    mark = mark_of("")  # as both pages found it
+    for text in ("typed in one tab", "typed in the other"):
+        page = client.post(send, {"position": "0", "text": text, "mark": mark}, follow=True)
+    assert "typed in one tab" in page.text and "typed in the other" in page.text

@@ -129,7 +129,7 @@ def test_expired_withdrawn_used_up_and_forged_look_alike_and_tell_nothing(
     teams.withdraw(Invitation.objects.get(token=links["withdrawn"]), now)
     Invitation.objects.filter(token=links["expired"]).update(expires_at=now)
     for browser in (client, as_person(eve)):
-        answers = [browser.get(f"/mock/join/{token}/") for token in [*links.values(), "forged"]]
+        answers = [browser.get(f"/mock/join/{token}/") for token in [*links.values(), "forged", "%00forged"]]
         pages = {re.sub(r"\b\w{64}\b", "the form’s secret", one.content.decode()) for one in answers}
         assert {one.status_code for one in answers} == {404}
         assert len(pages) == 1

@@ -102,12 +102,24 @@
     }
   });
 
+  let newsAsked = 0; // when the news that is being swapped in was asked for
+  document.addEventListener("htmx:beforeSend", (event) => { event.detail.xhr.asked = performance.now(); });
+  document.addEventListener("htmx:beforeSwap", (event) => { newsAsked = event.detail.xhr.asked ?? 0; });
+
+  const keptAt = new WeakMap(); // form: when the server last said that it has what is typed there
+  const typedHere = new Set(); // fields that hold what was typed on this device
+
   function patch(region, fresh) {
+    // News that left before something was kept may not have it yet: what is typed is newer, and news is asked for again.
+    for (const form of region.querySelectorAll("form[id]")) if ((keptAt.get(form) ?? -1) > newsAsked) return;
     for (const there of fresh.querySelectorAll("input[id], textarea[id]")) {
       const mine = document.getElementById(there.id);
       if (!mine || isWaiting(mine)) continue;
       if (mine.type === "radio") mine.checked = there.defaultChecked;
-      else if (mine.value !== there.value) setValue(mine, there.value);
+      else if (mine.value !== there.value) {
+        if (typedHere.delete(mine.id) && !there.value.includes(mine.value.trim())) other(mine.form, mine.value, "before");
+        setValue(mine, there.value);
+      }
     }
     for (const there of fresh.querySelectorAll("form[id]")) {
       const mine = document.getElementById(there.id);
@@ -138,6 +150,7 @@
       if (there) carried.push([field.id, field.value]);
     }
     for (const [form] of waiting) if (region.contains(form) && !fresh.querySelector("#" + CSS.escape(form.id))) keep(form);
+    for (const form of region.querySelectorAll("form[data-refused]")) if (!fresh.querySelector("#" + CSS.escape(form.id))) showRefused(form);
   }
 
   document.addEventListener("htmx:oobAfterSwap", () => {
@@ -174,6 +187,7 @@
     const form = field.form;
     if (!waiting.has(form)) waiting.set(form, new Set());
     waiting.get(form).add(field.name);
+    typedHere.add(field.id);
     if (field.type !== "radio") remember(form, field.name);
     tell(form, "");
     keepIn(form, Number(field.dataset.kept));
@@ -218,11 +232,15 @@
         if (answer.leave) return window.location.assign(answer.leave);
         if (answer.fault) {
           tell(form, "Not kept: " + answer.fault);
+          form.dataset.refused = answer.fault;
+          if (!form.isConnected) showRefused(form);
           for (const name of names) if (valueOf(form, name) === values[name]) settle(form, name, false);
         } else {
           for (const name of names) if (valueOf(form, name) === values[name]) settle(form, name, true);
           if (answer.mark) form.elements.mark.value = answer.mark;
-          if (answer.other) other(form, answer.other);
+          if (answer.other) other(form, answer.other, "meanwhile");
+          keptAt.set(form, performance.now());
+          delete form.dataset.refused;
           if (!waiting.has(form)) tell(form, "kept");
           again = 300;
         }
@@ -253,13 +271,42 @@
     if (told) told.textContent = words;
   }
 
-  // Another device of the same person wrote meanwhile: its text is shown, to be taken in or left.
-  function other(form, text) {
-    const place = form.querySelector("[data-other]");
-    if (!place) return;
-    place.querySelector("[data-other-text]").textContent = text;
+  // Two devices of the same person wrote at once: the text that gave way is shown on both, to be taken in or left.
+  function other(form, text, when) {
+    const place = form?.querySelector("[data-other]");
+    if (!place || !text.trim()) return;
+    const shown = place.querySelector("[data-other-text]");
+    const earlier = place.hidden || text.includes(shown.textContent) ? "" : shown.textContent + "\n\n";
+    shown.textContent = earlier + text;
+    for (const words of place.querySelectorAll("[data-other-words]")) words.hidden = words.dataset.otherWords !== when;
     place.hidden = false;
   }
+
+  // What came too late and has no field any more stays in view until its writer puts it away.
+  function showRefused(form) {
+    for (const field of form.querySelectorAll("[data-kept]:not([type=radio])")) if (field.value !== field.defaultValue) showUnkept(field.value, form.dataset.refused);
+  }
+
+  function showUnkept(text, why) {
+    const place = document.getElementById("room-unkept");
+    const shown = place.querySelector("pre");
+    if (!text.trim() || (!place.hidden && shown.textContent.includes(text))) return;
+    place.querySelector("[data-why]").textContent = why;
+    shown.textContent = (place.hidden || !shown.textContent ? "" : shown.textContent + "\n\n") + text;
+    place.hidden = false;
+  }
+
+  function draftsOfNoField() {
+    const names = [];
+    try { names.push(...Object.keys(sessionStorage)); } catch { /* none is remembered */ }
+    return names.filter((name) => name.startsWith("room " + room.dataset.room + "do/scratch/ ") && !document.getElementById(name.split(" ")[2]));
+  }
+
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-put-away]")) return;
+    document.getElementById("room-unkept").hidden = true;
+    for (const name of draftsOfNoField()) sessionStorage.removeItem(name);
+  });
 
   document.addEventListener("input", (event) => {
     if (event.target.dataset?.kept && event.target.form?.dataset.keep !== undefined) noteChange(event.target);
@@ -417,6 +464,7 @@
   }
 
   tick();
+  for (const name of draftsOfNoField()) showUnkept(sessionStorage.getItem(name), "The question was over before it could be sent.");
   restore();
   markConnection();
   setInterval(tick, 250);
