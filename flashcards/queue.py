@@ -12,12 +12,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import (
     BooleanField,
     Count,
-    Exists,
     ExpressionWrapper,
     F,
     FloatField,
     Func,
-    OuterRef,
     Q,
     QuerySet,
     Subquery,
@@ -29,6 +27,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from accounts.models import Profile, User
 from flashcards import memory, spread
 from flashcards.access import card_for
+from flashcards.latest import Latest
 from flashcards.memory import DEFAULT_PARAMETERS, Due, Memory, Rules
 from flashcards.models import Attempt, Card, Direction, Rating, Review, State
 from flashcards.prepared import Given, Prepared
@@ -637,31 +636,24 @@ def _of_the_day(user: Given, day: Given) -> QuerySet[Review]:
 
 
 OF_THE_DAY = Prepared(_of_the_day, "user", "day", bare=True)
-LATEST = Prepared(
-    lambda user: Review.objects.of(user).order_by("-pk").values_list("card_id", "names__kind")[:1], "user",
-    bare=True)
+LATEST = Latest(Review, lambda rows: rows.values_list("card_id", "names__kind"), bare=True)
 
 
 def _just_undone(user: User) -> int | None:
     """The pk of the card whose answer the person's latest action, an undo, took back."""
-    card, names = LATEST.first(user=user.pk) or (None, None)
+    card, names = LATEST.first(user) or (None, None)
     return card if names == Review.Kind.ANSWER else None
 
 
-def _paces(user: Given) -> QuerySet[Attempt]:
-    """The latest grades: kind of question, None for a number, and seconds."""
-    own = Card.objects.filter(pk=OuterRef("card"), user=user)  # of a log's end: see ReviewQuerySet.of
-    latest = Attempt.objects.filter(Exists(own), kind=Attempt.Kind.GRADE).order_by("-pk")
-    return latest.values_list("card__question__kind", "seconds")[:PACE_ATTEMPTS]
-
-
-PACES = Prepared(_paces, "user", bare=True)
+PACES = Latest(  # grades: kind of question, None for a number, and seconds
+    Attempt, lambda rows: rows.filter(kind=Attempt.Kind.GRADE).values_list("card__question__kind", "seconds"),
+    PACE_ATTEMPTS, bare=True)
 
 
 def pace_of(user: User) -> dict[str, int]:
     """The median seconds that this person takes, from first look to grade, by kind of card answered often enough."""
     taken: dict[str, list[int]] = {}
-    for kind, seconds in PACES.all(user=user.pk):
+    for kind, seconds in PACES.all(user):
         if seconds >= LEFT_OPEN:
             continue
         taken.setdefault(kind or "number", []).append(seconds)

@@ -13,9 +13,10 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from accounts.models import Profile, User
 from flashcards import memory, queue
+from flashcards.latest import Latest
 from flashcards.memory import Due
 from flashcards.models import Attempt, Card, Direction, Draft, Memo, Rating, Review, State
-from flashcards.prepared import Given, Prepared, delete, insert, unhurried, update
+from flashcards.prepared import Prepared, delete, insert, unhurried, update
 from flashcards.study_day import study_day
 from questions.access import notes_for, published
 from questions.models import Note, Question
@@ -60,22 +61,22 @@ LOG = Prepared(
     lambda card: Review.objects.filter(card=card).order_by("ordinal").values_list(*LogRow._fields), "card")
 
 
-def _actions(user: Given) -> QuerySet[Review]:
-    """What the person did and stands, the latest first; what was brought along from elsewhere was nothing done."""
-    return Review.objects.of(user).standing().exclude(kind=Review.Kind.IMPORT).order_by("-pk")
+def _actions(rows: QuerySet[Review]) -> QuerySet[Review]:
+    """Of a person's rows what they did and stands; what was brought along from elsewhere was nothing done."""
+    return rows.standing().exclude(kind=Review.Kind.IMPORT)
 
 
-def _last_action(user: Given) -> QuerySet[Review]:
-    """The latest action with its card, of whose item no more than its name comes along."""
+def _with_card(rows: QuerySet[Review]) -> QuerySet[Review]:
+    """Of a person's rows the actions with their cards, of whose items no more than their names come along."""
     told = [f"card__{field.name}" for field in Card._meta.concrete_fields if field.name not in ("question", "note")]
     told += ["card__question__slug", "card__question__title", "card__question__kind", "card__note__slug",
              "card__note__ask", "card__note__kind"]
     own = [field.name for field in Review._meta.concrete_fields if field.name != "card"]
-    return _actions(user).select_related("card__question", "card__note").only(*own, *told)[:1]
+    return _actions(rows).select_related("card__question", "card__note").only(*own, *told)
 
 
-LAST_KEY = Prepared(lambda user: _actions(user).values_list("pk")[:1], "user")
-LAST_ACTION = Prepared(_last_action, "user")
+LAST_KEY = Latest(Review, lambda rows: _actions(rows).values_list("pk"))
+LAST_ACTION = Latest(Review, _with_card)
 
 
 def _standing(rows: QuerySet[Review]) -> QuerySet[Review]:
@@ -384,7 +385,7 @@ def memo_on(user: User, item: Question | Note) -> str:
 def last_action(user: User) -> Review | None:
     """What an undo would take back: the person's latest action that stands, on any card and of any age; what was
     brought along from elsewhere was none."""
-    return LAST_ACTION.first(user=user.pk)
+    return LAST_ACTION.first(user)
 
 
 def history(user: User) -> QuerySet[Review]:
@@ -407,7 +408,7 @@ def undo(user: User, review_pk: int, *, now: datetime) -> Review | None:
     if (named := NAMED.first(user=user.pk, pk=review_pk)) is None:
         return None
     cards = _locked_act(user, named)
-    if LAST_KEY.first(user=user.pk) != (review_pk,):
+    if LAST_KEY.first(user) != (review_pk,):
         return None
     return _undone(named, cards, now)
 
