@@ -14,7 +14,7 @@ from django.db.models import Expression, Field, Model, QuerySet
 from django.db.models.query import ModelIterable, get_related_populators
 from django.db.models.sql.compiler import SQLCompiler
 
-PLAIN = {int, float, str, bool, type(None)}  # of a field of JSON none is ever one
+PLAIN = {int, float, str, bool, type(None)}  # fields of JSON hold lists and maps
 NORMAL = 1  # of SQLite's "synchronous": with a write-ahead log it waits at checkpoints alone
 
 

@@ -2,6 +2,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from math import ceil
 from random import Random
 from typing import TypeVar
 
@@ -105,11 +106,11 @@ def interleave(reviews: Sequence[T], new: Sequence[T], *, reviews_done: int = 0,
 
     What was done counts as the day's beginning, so the order of the rest is the same however far one has come.
     """
-    all_reviews, all_new = reviews_done + len(reviews), new_done + len(new)
-    gap = all_reviews / (all_new + 1)
-    left_reviews, left_new, line = list(reviews), list(new), []
-    while left_reviews or left_new:
-        passed, shown = all_reviews - len(left_reviews), all_new - len(left_new)
-        is_new = left_new and (not left_reviews or passed >= gap * (shown + 1))
-        line.append((left_new if is_new else left_reviews).pop(0))
-    return line
+    gap = (reviews_done + len(reviews)) / (new_done + len(new) + 1)
+    line: list[T] = []
+    at = 0
+    for place, card in enumerate(new, start=new_done + 1):
+        until = max(ceil(gap * place) - reviews_done, at)
+        line += [*reviews[at:until], card]
+        at = until
+    return [*line, *reviews[at:]]
