@@ -105,10 +105,14 @@ def test_failed_install_is_tried_again(checkout: Checkout):
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder as the first start leaves it."""
+    """A data folder as the first start leaves it: the first two, at once, of which one waits for the other."""
     data = tmp_path_factory.mktemp("first") / "data"
-    done = run(data, "manage.py", "prepare")
-    assert (done.returncode, done.stderr) == (0, "")
+    command = [sys.executable, "manage.py", "prepare"]
+    starts = [
+        subprocess.Popen(command, cwd=ROOT, env=environment(data), stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert [(start.communicate()[1], start.returncode) for start in starts] == [("", 0)] * 2
     return data
 
 
@@ -132,13 +136,10 @@ def test_second_start_changes_nothing(data: Path):
     assert {path: path.stat().st_mtime_ns for path in (data / "static").rglob("*")} == files
 
 
-def test_starts_at_once_in_an_empty_folder_wait_for_each_other(tmp_path: Path):
-    command = [sys.executable, "manage.py", "prepare"]
-    starts = [
-        subprocess.Popen(command, cwd=ROOT, env=environment(tmp_path), stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    assert [(start.communicate()[1], start.returncode) for start in starts] == [("", 0)] * 2
+def test_starts_at_once_in_an_empty_folder_wait_for_each_other(prepared: Path):
+    with closing(sqlite3.connect(prepared / "drill.sqlite3")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("SELECT count(*) FROM questions_question").fetchone() == (63,)
 
 
 def test_database_newer_than_the_code_stops_with_one_line(data: Path):
@@ -197,6 +198,7 @@ class Server:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )
         self.lines: list[str] = []
+        self.link = ""
 
     def wait_for_link(self) -> str:
         """The address in the last line that the start prints."""
@@ -220,31 +222,17 @@ class Server:
         return self.process.returncode, complaints
 
 
-@pytest.fixture
-def server(data: Path) -> Iterator[Server]:
-    running = Server(data)
+@pytest.fixture(scope="module")
+def server(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One that has printed its link, for the tests that only look and the last, which ends it."""
+    running = Server(Path(shutil.copytree(prepared, tmp_path_factory.mktemp("served") / "data")))
+    running.link = running.wait_for_link()
     yield running
     if running.process.poll() is None:
         running.interrupt()
 
 
-def test_start_prints_a_link_that_signs_the_owner_in_once(server: Server):
-    link = server.wait_for_link()
-    assert len(server.lines) <= 4
-    assert server.get("/healthz")[0] == 200
-    status, headers, _ = server.get(urlsplit(link).path)
-    assert (status, headers["Location"]) == (302, "/")
-    cookies = "; ".join(cookie.split(";")[0] for cookie in headers.get_all("Set-Cookie"))
-    status, _, page = server.get("/", cookie=cookies)
-    assert status == 200
-    assert "<main" in page
-    status, headers, _ = server.get(urlsplit(link).path)
-    assert (status, "Location" in headers) == (200, False)
-    assert server.interrupt() == (0, "")
-
-
 def test_served_pages_carry_the_content_policy_and_their_static_files_answer(server: Server):
-    server.wait_for_link()
     status, headers, page = server.get("/labs/")
     assert status == 200
     assert "default-src 'none'" in headers["Content-Security-Policy"]
@@ -253,3 +241,17 @@ def test_served_pages_carry_the_content_policy_and_their_static_files_answer(ser
     for link in links:
         status, headers, _ = server.get(f"/static/{link}")
         assert (status, "immutable" in headers["Cache-Control"]) == (200, True)
+
+
+def test_start_prints_a_link_that_signs_the_owner_in_once_and_ctrl_c_ends_it(server: Server):
+    assert len(server.lines) <= 4
+    assert server.get("/healthz")[0] == 200
+    status, headers, _ = server.get(urlsplit(server.link).path)
+    assert (status, headers["Location"]) == (302, "/")
+    cookies = "; ".join(cookie.split(";")[0] for cookie in headers.get_all("Set-Cookie"))
+    status, _, page = server.get("/", cookie=cookies)
+    assert status == 200
+    assert "<main" in page
+    status, headers, _ = server.get(urlsplit(server.link).path)
+    assert (status, "Location" in headers) == (200, False)
+    assert server.interrupt() == (0, "")
