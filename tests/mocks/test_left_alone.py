@@ -162,3 +162,67 @@ def test_a_form_that_takes_anothers_place_gives_its_text_back(act: Act, intervie
     for text in ("typed in one tab", "typed in the other"):
         page = client.post(send, {"position": "0", "text": text, "mark": mark}, follow=True)
     assert "typed in one tab" in page.text and "typed in the other" in page.text
+
+
+# Whoever is out of a room goes, whatever put them out
+
+def removed(team: Team, user: User) -> None:
+    teams.remove(team.pk, team.memberships.get(user=user).pk, NOON)
+
+
+def demoted(team: Team, user: User) -> None:
+    """To a role that doesn't have the part they took."""
+    other = "candidate" if team.memberships.get(user=user).role == "observer" else "observer"
+    teams.change_role(team.pk, team.memberships.get(user=user).pk, other, NOON)
+
+
+def team_deleted(team: Team, user: User) -> None:
+    teams.delete(team.pk)
+
+
+def candidate_gone(team: Team, user: User) -> None:
+    Interview.objects.get().candidate.delete()
+
+
+@pytest.mark.parametrize(("who", "out"), [
+    ("ada", removed), ("ada", demoted), ("chen", removed), ("chen", demoted), ("kim", removed), ("kim", demoted),
+    ("chen", candidate_gone), ("kim", candidate_gone), ("ben", candidate_gone),
+    ("ada", team_deleted), ("kim", team_deleted), ("ben", team_deleted),
+])
+def test_who_is_out_leaves_at_the_next_news_and_at_the_next_act(
+    act: Act, team: Team, interview: Interview, who: str, out: Callable[[Team, User], None]
+):
+    people = {one.name.lower(): one for one in team.members.all()} | {"kim": person("Kim")}
+    Membership.objects.create(team=team, user=people["kim"], role="interviewer", joined_at=NOON)
+    services.seat(interview, {people["kim"]: Role.INTERVIEWER})
+    if out is not team_deleted:
+        act(people["ben"], "start")
+        act(people["ben"], "ask", position=0)
+    client, room = as_person(people[who]), reverse("mocks:room", args=[interview.code])
+    assert client.get(room).status_code == 200
+    out(team, people[who])
+    for answer in (
+        client.get(room + "feed/?after=1&here=1", headers={"HX-Request": "true"}),
+        client.get(room + "lab/?in=room", headers={"HX-Request": "true"}),
+        client.post(room + "do/note/", {"text": "x"}, headers={"HX-Request": "true"}),
+    ):
+        assert (answer.status_code, answer.text, answer["HX-Redirect"]) == (200, "", reverse("mocks:mock"))
+    kept = client.post(room + "do/scratch/", {"position": "0", "text": "x"}, headers={"Accept": "application/json"})
+    assert kept.json() == {"leave": reverse("mocks:mock")}
+    for last in ("", "feed/", "lab/", "plan/", "report/", "report.json", "report.md", "scores/"):
+        assert client.get(room + last).status_code == 404
+
+
+def test_a_candidate_who_becomes_an_interviewer_stays_the_candidate(
+    act: Act, team: Team, interview: Interview, ada: User, ben: User
+):
+    act(ben, "start")
+    act(ben, "ask", position=0)
+    teams.change_role(team.pk, team.memberships.get(user=ada).pk, "owner", NOON)
+    client, room = as_person(ada), reverse("mocks:room", args=[interview.code])
+    assert "staff answer of blocks" not in client.get(room).text
+    for last in ("plan/", "scores/"):
+        assert client.get(room + last).status_code == 403
+    for kind in ("hint", "score", "end", "release"):
+        with pytest.raises(Refusal, match="Your part"):
+            act(ada, kind, number=0, position=0, point="first", value=3, parts=["scores"])
