@@ -69,9 +69,27 @@ def is_on(choice: str) -> bool:
     return choice == "on"
 
 
+def name_field() -> forms.CharField:
+    """The name that others know a person by."""
+    return forms.CharField(
+        label="Your name",
+        help_text="As the members of a team see it. Empty: the part of your address before the @.",
+        required=False,
+        max_length=60,
+        error_messages={"max_length": "At most 60 characters."},
+    )
+
+
+class NameForm(forms.Form):
+    """A person's name alone, as it is asked for where others come to see it."""
+
+    name = name_field()
+
+
 class ProfileForm(forms.ModelForm):
     """What a person sets; a field that can't be read says what it takes and keeps what was typed."""
 
+    name = name_field()
     zone = forms.ChoiceField(
         label="Time zone",
         help_text="Says when your day begins and ends.",
@@ -222,6 +240,7 @@ class ProfileForm(forms.ModelForm):
             self.fields[f"easy_{at}"] = forms.ChoiceField(
                 label=day, choices=TAKES, error_messages=always("Each day takes one of normal, half and free."))
             self.initial[f"easy_{at}"] = self.instance.easy_days[at]
+        self.initial["name"] = user.first_name if (user := getattr(self.instance, "user", None)) else ""
         for name in ("fuzz", "single_keys", "daily_mail"):
             self.initial[name] = "on" if self.initial[name] else "off"
         if not settings.HAS_MAIL:  # a switch that sends nothing is none
@@ -262,6 +281,7 @@ class ProfileForm(forms.ModelForm):
         if commit:
             mine = [name for name in self._meta.fields if name in self.fields]
             self.instance.save(update_fields=[*mine, "easy_days", "zone_known"])
+            self.instance.user.rename(self.cleaned_data["name"])
         return self.instance
 
 

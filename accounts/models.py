@@ -35,6 +35,11 @@ class User(AbstractUser):
         """What the header calls this person: the first name, else the part of the address before the @."""
         return self.first_name or self.email.split("@")[0]
 
+    def rename(self, name: str) -> None:
+        """Be called so from now on; by the address again when the name is empty."""
+        self.first_name = name
+        self.save(update_fields=["first_name"])
+
 
 @cache
 def zone_names() -> frozenset[str]:

@@ -17,6 +17,7 @@ GROUPS = (
     ("steps", "inside a day", ("question_steps", "number_steps", "relearning_steps", "leech_lapses")),
     ("keys and looks", "", ("single_keys", "theme")),
     ("mail", "", ("daily_mail", "mail_at")),
+    ("in a team", "", ("name",)),
 )
 
 

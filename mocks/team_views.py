@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import BACK_KEY, INVITE_KEY
+from accounts.forms import NameForm
 from calculators.models.base import Refusal
 from mocks import access, services, teams
 from mocks.forms import DeleteTeamForm, InviteForm, RoleForm, TeamForm
@@ -122,17 +123,22 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     invitation = teams.invitation_by(token, now)
     if invitation is None or user.is_authenticated and not teams.admits(invitation, user):
         return dead(request, bool(invitation and invitation.email not in ("", getattr(user, "email", ""))))
+    typed = request.POST if request.method == "POST" else None
+    form = NameForm(typed, initial={"name": getattr(user, "first_name", "")})
     if not user.is_authenticated:
         request.session[INVITE_KEY], request.session[BACK_KEY] = token, request.path
-    elif request.method == "POST":
-        return joined(request, token)
+    elif request.method == "POST" and form.is_valid():
+        return joined(request, token, form.cleaned_data["name"])
     return render(request, "mocks/join.html", {
-        "invitation": invitation, "may": MAY[invitation.role], "can_sign_up": settings.DRILL_SIGNUP != "closed"})
+        "invitation": invitation, "may": MAY[invitation.role], "can_sign_up": settings.DRILL_SIGNUP != "closed",
+        "form": form})
 
 
-def joined(request: HttpRequest, token: str) -> HttpResponse:
-    """Join, and go on to the team."""
+def joined(request: HttpRequest, token: str, name: str) -> HttpResponse:
+    """Join, by that name if one was typed, and go on to the team."""
     member = teams.join(request.user, token, timezone.now())
+    if member and name:
+        request.user.rename(name)
     return said(request, member.team_id, f"You are in, as {member.role}.") if member else dead(request)
 
 

@@ -21,7 +21,7 @@ AS_IT_IS = {
     "reviews_per_day": "24", "question_steps": "", "number_steps": "1m 10m",
     "relearning_steps": "10m", "day_start": "04:00", "zone": "UTC", "theme": "auto", "maximum_interval": "36500",
     "interview_day": "", "backlog_order": "recall", "new_place": "among", "fuzz": "on", "leech_lapses": "8",
-    "single_keys": "on", **{f"easy_{at}": "2" for at in range(7)},
+    "single_keys": "on", "name": "Ada", **{f"easy_{at}": "2" for at in range(7)},
 }
 
 
@@ -43,6 +43,12 @@ def test_what_is_saved_is_said_and_stays(as_ada: Client, ada: User):
     assert 'data-theme="dark"' in page
     profile = Profile.objects.get(user=ada)
     assert (profile.desired_retention, profile.day_start, profile.zone) == (0.92, time(3, 30), "Europe/Berlin")
+
+
+def test_a_name_is_what_others_read_and_without_one_it_is_the_address(as_ada: Client, ada: User):
+    assert 'aria-label="Ada Lovelace, settings"' in save(as_ada, name=" Ada Lovelace ")
+    assert 'aria-label="ada, settings"' in save(as_ada, name="")
+    assert "At most 60 characters." in save(as_ada, name="A" * 61)
 
 
 def test_saving_as_it_is_says_that_nothing_changed(as_ada: Client):

@@ -119,6 +119,14 @@ def test_two_clicks_join_once(link: str, eve: User, team: Team):
     assert "You are in Platform already, as candidate." in browser.get(link).content.decode()
 
 
+def test_who_joins_says_by_which_name(link: str, eve: User):
+    browser = as_person(eve)
+    refused = browser.post(link, {"name": "E" * 61})
+    assert refused.status_code == 200 and "At most 60 characters." in refused.content.decode()
+    team_page = browser.post(link, {"name": "Eve Ødegård"}, follow=True).content.decode()
+    assert 'aria-label="Eve Ødegård, settings"' in team_page
+
+
 def test_expired_withdrawn_used_up_and_forged_look_alike_and_tell_nothing(
     client: Client, team: Team, ben: User, eve: User, kim: User
 ):
