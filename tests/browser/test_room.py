@@ -380,3 +380,30 @@ def test_a_room_can_be_used_without_sight(
                 page.get_by_text(tab, exact=True).click()
                 check_access(page)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_news_is_read_out_once_and_the_keyboard_keeps_its_place(ben_at: Page, ada_at: Page, room: str):
+    for page in (ben_at, ada_at):
+        page.evaluate("""() => {
+          window.heard = [];
+          const said = document.getElementById("room-said");
+          new MutationObserver(() => heard.push(said.textContent)).observe(said, {childList: true});
+        }""")
+    ben_at.get_by_role("button", name="Start").press("Enter")
+    expect(ben_at.locator("#room-said")).to_contain_text("phase brief, then question 1")
+    expect(ben_at.get_by_role("button", name="Next")).to_be_focused()
+    ben_at.keyboard.press("Enter")
+    expect(ada_at.locator("#room-said")).to_contain_text("Question 1 of 2 Scenario of blocks.")
+    ben_at.get_by_role("button", name="Show Ada").press("Enter")
+    expect(ada_at.locator("#room-said")).to_contain_text("First hint of blocks.")
+    expect(ben_at.locator("#room-said")).to_contain_text("Hint 1 shown at")
+    expect(ben_at.get_by_role("heading", name="Hints, in order")).to_be_focused()
+    ben_at.get_by_role("button", name="Pause").press("Enter")
+    expect(ada_at.locator("#room-said")).to_contain_text("paused")
+    expect(ben_at.get_by_role("button", name="Next")).to_be_focused()
+    ben_at.keyboard.press("ArrowDown")
+    ben_at.keyboard.press("2")
+    expect(ben_at.locator(".point.current input:checked")).to_be_focused()
+    heard = ada_at.evaluate("heard")
+    for words in ("Scenario of blocks.", "First hint", "paused"):
+        assert sum(words in line for line in heard) == 1

@@ -99,6 +99,7 @@
       event.detail.shouldSwap = false;
     } else {
       carry(region, fresh);
+      leave(region);
     }
   });
 
@@ -152,6 +153,51 @@
     for (const [form] of waiting) if (region.contains(form) && !fresh.querySelector("#" + CSS.escape(form.id))) keep(form);
     for (const form of region.querySelectorAll("form[data-refused]")) if (!fresh.querySelector("#" + CSS.escape(form.id))) showRefused(form);
   }
+
+  // What a region says anew is read out once, by a live region that is never swapped itself; and a button that was
+  // pressed and swapped away leaves the focus to the one that takes its place.
+
+  let left = null; // of the region that is about to be swapped
+
+  function linesOf(region) {
+    const saying = region.dataset.live === undefined ? region.querySelectorAll("[data-say]") : [region];
+    return Array.from(saying, (place) => place.innerText.split("\n")).flat().map((line) => line.trim()).filter(Boolean);
+  }
+
+  function leave(region) {
+    const button = document.activeElement.closest("button, a");
+    left = {
+      name: region.dataset.region,
+      lines: linesOf(region),
+      pressed: button && region.contains(button) ? button.getAttribute("aria-label") || button.textContent : null,
+    };
+  }
+
+  let toSay = [];
+
+  function announce(lines) {
+    if (!toSay.length) setTimeout(() => {
+      document.getElementById("room-said").textContent = toSay.join(" ");
+      toSay = [];
+    }, 100); // what one answer changes in several regions is one announcement
+    toSay.push(...lines);
+  }
+
+  document.addEventListener("htmx:oobAfterSwap", () => {
+    const region = left && document.querySelector('[data-region="' + left.name + '"]');
+    if (!region) return;
+    const { name, lines, pressed } = left;
+    left = null;
+    const fresh = linesOf(region).filter((line) => !lines.includes(line));
+    if (fresh.length) announce(fresh);
+    if (pressed === null || region.contains(document.activeElement)) return;
+    const buttons = Array.from(region.querySelectorAll("button, a")).filter((button) => button.getClientRects().length);
+    // In a list of things to reveal a second press must not reveal the next, so its heading has the focus instead.
+    const next = name === "acts" && buttons.find((button) => (button.getAttribute("aria-label") || button.textContent) === pressed)
+      || buttons.find((button) => button.dataset.key) || region.querySelector("h2") || buttons[0];
+    if (next && next.tagName === "H2") next.tabIndex = -1;
+    next?.focus({ preventScroll: true });
+  });
 
   document.addEventListener("htmx:oobAfterSwap", () => {
     const fields = carried;
@@ -390,6 +436,7 @@
   function choose(radio, pressed) {
     if (!radio || radio.disabled) return;
     radio.checked = pressed;
+    if (pressed) radio.focus({ preventScroll: true });
     noteChange(radio);
   }
 
