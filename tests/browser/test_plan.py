@@ -1,4 +1,5 @@
 """Planning and practising alone in a browser: each press keeps the page, and a voice stays in the browser."""
+import re
 from collections.abc import Callable
 
 import pytest
@@ -55,6 +56,14 @@ def test_a_press_keeps_the_focus_and_back_takes_it_back(visit: Callable[..., Pag
     expect(page.locator("#swap-0")).to_be_focused()
     page.go_back()
     expect(titles.first).to_have_text(before[0])
+    page.get_by_role("button", name=": earlier").nth(1).press("Enter")
+    expect(titles.first).to_have_text(before[1])
+    expect(page.get_by_role("button", name=f"{before[1]}: earlier")).to_be_focused()  # though it has no further to go
+    page.get_by_label("sizing").press("Space")
+    expect(page).to_have_url(re.compile("topic=sizing"))
+    expect(page.get_by_label("sizing")).to_be_focused()
+    page.get_by_label("sizing").press("Space")
+    expect(page).not_to_have_url(re.compile("topic=sizing"))
     page.get_by_label("minutes", exact=True).fill("60")
     page.get_by_label("minutes", exact=True).press("Tab")
     expect(titles).to_have_count(4)
