@@ -16,7 +16,8 @@ from calculators.models.base import Refusal
 from drillapp.htmx import wants_fragment
 from mocks import access, scoring, services
 from mocks.access import Presence
-from mocks.report_page import ReportPage, report_of
+from mocks.report import in_words
+from mocks.report_page import PART_WORDS, ReportPage, report_of
 from mocks.report_text import as_markdown
 from mocks.room import CALLED, PARTS, Call, Phase, refuse_called
 from mocks.score_page import ScoreSheet
@@ -213,6 +214,8 @@ def release(request: HttpRequest, code: str) -> HttpResponse:
     parts = [part for part in PARTS if part in request.POST.getlist("part")]
     try:
         scoring.release(request.user, presence.interview, parts, timezone.now())
+        words = in_words([PART_WORDS[part].lower() for part in parts])
+        messages.success(request, f"{presence.interview.candidate.name} sees {words or 'nothing of it'} now.")
     except Refusal as refused:
         messages.error(request, str(refused))
     return redirect("mocks:report", code)

@@ -53,8 +53,12 @@ def test_two_score_alone_and_settle_what_differs(visit: Visit, interview: Interv
     mine.get_by_label("evidence").first.fill("allocate_slots returns None")
     expect(mine.get_by_text("Kept.", exact=True)).to_be_visible()
     expect(mine.get_by_label("evidence").first).to_be_focused()  # what comes back takes nothing away
+    below = mine.locator(".score-point").last
     for number, value in enumerate(("3", "1", "1")):
+        before = below.bounding_box()
         mine.locator(".score-point").nth(number).locator(".anchors label").nth(int(value)).click()
+        expect(mine.locator("#missing")).to_contain_text(("2 points", "1 point", "Every point")[number])
+        assert below.bounding_box() == before  # nothing moves away under the pointer
     expect(mine.get_by_text("Every point has a score.")).to_be_visible()
     mine.reload()
     expect(mine.get_by_label("evidence").first).to_have_value("allocate_slots returns None")
@@ -81,7 +85,7 @@ def test_two_score_alone_and_settle_what_differs(visit: Visit, interview: Interv
     expect(mine.locator(".calls .agreed")).to_contain_text("yes")
     mine.get_by_label("Scores").check()
     mine.get_by_role("button", name="Release what is ticked to Ada").click()
-    expect(mine.get_by_text("Ada sees scores")).to_be_visible()
+    expect(mine.get_by_text("Ada sees scores now.")).to_be_visible()
 
     candidate = visit(user=ada, phone=True)
     candidate.goto(report)

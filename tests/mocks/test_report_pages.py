@@ -121,6 +121,15 @@ def test_a_part_can_be_closed_again(ended: Interview, ada: User, ben: User):
     assert "EVIDENCE" not in as_person(ada).get(forms_of(ended)[0]).content.decode()
 
 
+def test_a_release_says_what_the_candidate_sees_by_now(ended: Interview, ben: User):
+    release = reverse("mocks:release", args=[ended.code])
+    browser = as_person(ben)
+    for parts, words in (
+        (["scores", "answers"], "Ada sees scores and staff answers now."), ([], "Ada sees nothing of it now."),
+    ):
+        assert words in browser.post(release, {"part": parts}, follow=True).content.decode()
+
+
 def test_the_owner_alone_releases(ended: Interview, dana: User, ada: User):
     for user in (dana, ada):
         answer = as_person(user).post(reverse("mocks:release", args=[ended.code]), {"part": "scores"})
