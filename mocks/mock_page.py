@@ -95,6 +95,11 @@ class MockPage:
         return list(Membership.objects.filter(user=self.user).select_related("team").annotate(
             size=Count("team__memberships")).order_by("team__name", "team"))
 
+    @property
+    def leads(self) -> bool:
+        """Whether the person may plan an interview in one of their teams."""
+        return any(one.leads for one in self.memberships)
+
     @cached_property
     def parts(self) -> list[Part]:
         """The interviews that the person has a part in and the team lets them take it."""

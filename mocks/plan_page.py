@@ -20,7 +20,7 @@ from flashcards.study_day import study_day
 from flashcards.templatetags.flashcards_tags import number_word
 from mocks import plan
 from mocks.known import bank, known_to_team
-from mocks.models import Interview, Team, Template
+from mocks.models import Interview, Membership, Team, Template
 from mocks.plan import Known, Pick, Spec
 from mocks.plan_forms import USUAL_MINUTES, PlanForm, SpecForm
 from mocks.plan_pictures import plan_bar
@@ -455,6 +455,10 @@ def invitation(row: Interview, address: str) -> Invitation:
     seats = list(row.seats.select_related("user"))
     asking, watching = (
         in_words([one.user.name for one in seats if one.role == role]) for role in (Role.INTERVIEWER, Role.OBSERVER))
+    owners = set(row.team.memberships.filter(role=Membership.Role.OWNER).values_list("user", flat=True))
+    reading = [one for one in seats if one.role == Role.INTERVIEWER]
+    theirs = [one.user.name for one in reading]
+    readers = in_words(theirs if owners & {one.user_id for one in reading} else [*theirs, "the team’s owner"])
     profile = row.candidate.profile
     when = ""
     if row.scheduled_at:
@@ -466,6 +470,6 @@ def invitation(row: Interview, address: str) -> Invitation:
         f"{asking} {verb} you for practice, {row.minutes} minutes{when}.{watched}\n\n"
         f"The room: {settings.SITE_URL}{address}\n\n"
         "Kept is what you type into the scratchpad, how you set a lab, and when what was shown. "
-        f"{asking} and the team’s owner may read it. No sound or picture is recorded. While it runs, the bank’s staff "
+        f"{readers} may read it. No sound or picture is recorded. While it runs, the bank’s staff "
         "answers are closed to you; scores and answers you get once the owner releases them.\n")
     return Invitation(settings.SITE_URL + address, f"Mock interview, {row.team.name}{when}", text)

@@ -495,11 +495,11 @@ def strength(topics: Sequence[TopicRow], scores: Sequence[float]) -> str:
 
 
 def shortfall(questions: Sequence[QuestionRow], n: int) -> str:
-    """How many points were missed, and where most of them lie: in a topic, else in a question."""
+    """How many points came no further than named, and where most of them lie: in a topic, else in a question."""
     missed = [question for question in questions for point in question.points if point.is_missed]
     if not missed:
-        return "no point was missed"
-    words = f"{len(missed)} of {n} points missed"
+        return "every point explained"
+    words = f"{len(missed)} of {n} points not explained"
     for place in (lambda question: question.topic.replace("-", " "), lambda question: f"“{question.title}”"):
         places = [place(question) for question in missed]
         most = max(places, key=places.count)

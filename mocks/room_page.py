@@ -15,7 +15,8 @@ from mocks import lab_address, services, sides
 from mocks.access import Presence
 from mocks.alone import AloneSide, alone_side
 from mocks.glance import Glance, glance_at
-from mocks.models import Interview, Seat, in_ms
+from mocks.models import Interview, Membership, Seat, in_ms
+from mocks.report import in_words
 from mocks.room import Phase, Role, Room
 from mocks.sides import CandidateSide, InterviewerSide, ObserverSide, Person, digest_of
 from questions.models import Question
@@ -142,6 +143,15 @@ class RoomPage:
     @property
     def is_led(self) -> bool:
         return self.part == Role.INTERVIEWER
+
+    @property
+    def readers(self) -> str:
+        """Who may read what is kept, in words: its interviewers, and the team's owner where none of them is that."""
+        names = [one.name for one in self.interviewers] or ["the interviewers"]
+        asking = [int(one.who) for one in self.interviewers]
+        owned = Membership.objects.filter(
+            team=self.interview.team_id, role=Membership.Role.OWNER, user__in=asking).exists()
+        return in_words(names if owned else [*names, "the team’s owner"])
 
     @property
     def takes_notes(self) -> bool:

@@ -206,11 +206,11 @@ def test_somebody_who_is_gone_is_a_former_member():
 
 @pytest.mark.parametrize(("scores", "words"), [
     # Each question has two points; the topics are scheduling and memory.
-    ([(3, 3), (3, 3)], "Bounds 4 of 4 points; no point was missed."),
-    ([(3, 1), (1, 1)], "Names 4 of 4 points, explains 1; 3 of 4 points missed, 2 of them in memory."),
-    ([(2, 2), (1, 0)], "Explains 2 of 4 points, bounds none; 2 of 4 points missed, all in memory."),
-    ([(0, 0), (0, 1)], "Most of it went unsaid; 4 of 4 points missed."),
-    ([(2, 1), (2, 1)], "Explains 2 of 4 points, bounds none; 2 of 4 points missed."),
+    ([(3, 3), (3, 3)], "Bounds 4 of 4 points; every point explained."),
+    ([(3, 1), (1, 1)], "Names 4 of 4 points, explains 1; 3 of 4 points not explained, 2 of them in memory."),
+    ([(2, 2), (1, 0)], "Explains 2 of 4 points, bounds none; 2 of 4 points not explained, all in memory."),
+    ([(0, 0), (0, 1)], "Most of it went unsaid; 4 of 4 points not explained."),
+    ([(2, 1), (2, 1)], "Explains 2 of 4 points, bounds none; 2 of 4 points not explained."),
 ])
 def test_the_headline_says_what_the_scores_say(scores: list[tuple[int, int]], words: str):
     room = replace(ROOM, marks={"1": {str(at): marks(*pair) for at, pair in enumerate(scores)}}, submitted={"1": 4})
@@ -225,7 +225,7 @@ def test_a_topic_of_three_strong_points_is_named():
         marks={"1": {"0": {"p": Mark(3), "q": Mark(2), "r": Mark(2)}, "1": {"p": Mark(0), "q": Mark(1), "r": Mark(2)}}})
     # 7 of 9 is 0.78; 3 of 9 is not strong.
     assert of(room, asked, BEN, NAMES).headline == (
-        "Strong on kv cache; 2 of 6 points missed, all in memory.")
+        "Strong on kv cache; 2 of 6 points not explained, all in memory.")
 
 
 def test_before_any_scores_are_in_it_says_so():

@@ -167,9 +167,14 @@ def test_an_interviewer_has_all_of_the_question_beside_it(asking: Interview, as_
 
 def test_the_candidates_page_says_what_is_kept_and_who_reads_it(as_ada: Client, room: str):
     page = text(as_ada, room)
-    assert "Kept: what you type here, lab settings, times and hints shown. Ben and the team’s owner may read it" in page
+    assert "Kept: what you type here, lab settings, times and hints shown. Ben may read it" in page
     assert "Chen only until the interview ends" in page
     assert "the staff answers and rubrics of the whole bank are closed to you" in page
+
+
+def test_an_owner_who_does_not_interview_is_named_among_the_readers(as_ada: Client, room: str, ben: User):
+    Membership.objects.filter(user=ben).update(role="interviewer")
+    assert "Ben and the team’s owner may read it" in text(as_ada, room)
 
 
 def test_a_text_of_the_candidate_is_text(asking: Interview, as_ada: Client, as_ben: Client, room: str, do: Any):
