@@ -1,8 +1,10 @@
 """How gunicorn serves the site: a few processes of four threads each, as most of a request waits for the database."""
+import signal
 import sys
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
+from gunicorn.workers.base import Worker
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 try:
@@ -21,3 +23,9 @@ graceful_timeout = 10
 limit_request_line = 8190  # the most it allows: a lab's address holds its whole state
 loglevel = "warning"
 control_socket_disable = True
+
+
+def post_worker_init(worker: Worker) -> None:
+    """Leave Ctrl-C to the first process, which then stops the others: a worker that a terminal interrupts as well can
+    lock itself up between the two signals, and is only killed ten seconds later."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
