@@ -39,7 +39,7 @@ def known_to_team(
             continue
         opened = {item["slug"]: str(at) for at, item in enumerate(state["items"]) if item["opened"]}
         if theirs:
-            asked.update(opened)
+            asked.update(opened.keys())
         scores.update(slug for slug, at in opened.items() if is_scored(state, at))
     shares = candidate is not None and team.memberships.filter(user=candidate, shares_drill=True).exists()
     found = [

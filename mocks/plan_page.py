@@ -354,6 +354,8 @@ class PlanDesk(Desk):
         try:
             if verb == "others":
                 self.propose_others()
+            elif verb == "propose" and not self.picks:
+                self.propose()
             elif verb in ("", "propose"):
                 self.follow()
             elif verb == "add":

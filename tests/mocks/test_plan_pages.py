@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from mocks import services
+from mocks.known import bank, known_to_team
 from mocks.models import Interview, Membership, Team, Template
 from mocks.room import Role
 from questions.access import embargo_on
@@ -227,6 +228,30 @@ def test_called_off_it_says_so_and_can_be_planned_again(as_ben: Client, planned:
     again = re.search(r'href="(/mock/teams/\d+/plan/[^"]+)"', answer.content.decode())[1].replace("&amp;", "&")
     assert state(again)["candidate"] == [str(ada.pk)]
     assert as_ben.post(f"/mock/{planned.code}/call-off/", follow=True).status_code == 200
+
+
+def test_what_a_candidate_was_asked_twice_is_proposed_last(as_ben: Client, asked_of: Team, ada: User, ben: User):
+    now = timezone.now()
+    for _ in range(2):
+        row = services.plan_interview(
+            asked_of, ben, ada, now, minutes=30, plan=[{"slug": "blocks", "minutes": 6}], spec={},
+            seats={ben: "interviewer"})
+        services.begin(ben, row, now)
+        for kind, detail in (("ask", {"position": 0}), ("phase", {"to": "score"}), ("debrief", {}), ("end", {})):
+            services.record(ben, row, kind, detail, now)
+    found = known_to_team(bank(), asked_of, ada, now.date())
+    assert {one.slug: one.asked for one in found} == dict.fromkeys(SLUGS, 0) | {"blocks": 2}
+    plan = here(as_ben.get(f"/mock/teams/{asked_of.pk}/plan/", {"candidate": ada.pk, "minutes": "35"}, follow=True))
+    plan = here(press(as_ben, plan, "propose"))
+    assert sorted(state(plan)["pick"]) == sorted(set(SLUGS) - {"blocks"})
+
+
+def test_with_everything_taken_out_propose_proposes_anew(as_ben: Client, start: str):
+    plan = start
+    for _ in state(plan)["pick"]:
+        plan = here(press(as_ben, plan, "out:0"))
+    assert "pick" not in state(plan)
+    assert state(here(press(as_ben, plan, "propose")))["pick"]
 
 
 def test_who_may_see_a_plan(planned: Interview, ada: User, chen: User, eve: User, asked_of: Team):
