@@ -223,6 +223,16 @@ class RoomPage:
         return self.failed if self.failed.get("kind") == "scratch" and not has_field else {}
 
     @property
+    def fault_has_place(self) -> bool:
+        """Whether the page has a place beside the field for what was refused; the rest is told above it alone."""
+        phase = self.state.phase
+        places = {
+            "note": self.takes_notes, "start": self.is_led and phase == Phase.LOBBY,
+            "push_lab": self.is_led and phase in sides.ASKING and not self.side.looked_back,
+        }
+        return places.get(self.failed.get("kind", ""), False)
+
+    @property
     def candidate(self) -> User:
         return self.interview.candidate
 

@@ -407,3 +407,38 @@ def test_news_is_read_out_once_and_the_keyboard_keeps_its_place(ben_at: Page, ad
     heard = ada_at.evaluate("heard")
     for words in ("Scenario of blocks.", "First hint", "paused"):
         assert sum(words in line for line in heard) == 1
+
+
+def test_two_interviewers_on_three_devices_stay_alike(
+    visit: Visit, ben_at: Page, ada_at: Page, ben: User, chen: User, room: str, interview: Interview  # noqa: F811
+):
+    interview.team.memberships.filter(user=chen).update(role="interviewer")
+    interview.seats.filter(user=chen).update(role="interviewer")
+    begun(ben_at)
+    chen_at, tablet = visit(user=chen), visit(user=ben, phone=True)
+    for page in (chen_at, tablet):
+        page.goto(room)
+    for page in (ben_at, chen_at):  # before either hears of the other
+        page.get_by_role("button", name="Show Ada").click(no_wait_after=True)
+    for page in (ben_at, chen_at):
+        expect(page.locator(".at-hints")).to_contain_text("shown")
+    expect(ada_at.locator(".at-shown")).to_contain_text("First hint of blocks.")
+    ben_at.locator(".anchor").nth(2).click()
+    chen_at.locator(".anchor").nth(1).click()
+    ben_at.locator("[name=evidence]").first.fill("from the desk")
+    tablet.get_by_text("Score", exact=True).click()
+    expect(tablet.locator("[name=evidence]").first).to_have_value("from the desk")
+    expect(tablet.locator(".anchor :checked")).to_have_value("2")
+    expect(chen_at.locator(".anchor :checked")).to_have_value("1")
+    chen_at.route("**/feed/**", lambda route: None)  # it hears no news for a while
+    ben_at.get_by_role("button", name="Next").click()
+    expect(ben_at.locator(".at-acts")).to_contain_text("phase follow-ups")
+    chen_at.get_by_role("button", name="Next").click()
+    expect(chen_at.locator("#messages")).to_contain_text("moved on")
+    expect(chen_at.locator(".at-acts")).to_contain_text("phase follow-ups")
+    chen_at.unroute("**/feed/**")
+    expect(ada_at.locator("#main")).to_contain_text("Scenario of blocks.")
+    interview.refresh_from_db()
+    assert interview.folded() == fold(interview.log())
+    kinds = list(Event.objects.order_by("ordinal").values_list("kind", flat=True))
+    assert kinds.count("phase") == 1 and kinds.count("ask") == 1
