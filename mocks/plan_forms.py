@@ -15,6 +15,7 @@ from questions.models import Question
 
 USUAL_MINUTES, USUAL_ALONE = 45, 20
 LATE = timedelta(hours=1)  # how long ago a planned time may be
+FAR = timedelta(days=731)  # how far ahead
 MINUTES_WRONG = f"An interview takes {LEAST_MINUTES} to {MOST_MINUTES} minutes."
 
 
@@ -97,6 +98,8 @@ class PlanForm(SpecForm):
             self.add_error("at", "A time needs its day." if given.get("at") else "A day needs its time.")
         if (at := given.get("scheduled_at")) and at < self.now - LATE:
             self.add_error("at", "That time is past.")
+        elif at and at > self.now + FAR:
+            self.add_error("day", "That is more than two years ahead.")
         return not self.errors
 
     @property
@@ -119,7 +122,10 @@ def instant(day: Any, at: Any, zone: str) -> datetime:
     Raises Refusal for a time that the clock leaves out.
     """
     local = datetime.combine(day, at, tzinfo=ZoneInfo(zone))
-    found = local.astimezone(UTC)
+    try:
+        found = local.astimezone(UTC)
+    except OverflowError:
+        raise Refusal("No clock shows that time.") from None
     if found.astimezone(ZoneInfo(zone)).replace(tzinfo=None) != local.replace(tzinfo=None):
         raise Refusal(f"On that day the clock leaves {at:%H:%M} out in {zone}.")
     return found

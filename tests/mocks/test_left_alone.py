@@ -118,6 +118,22 @@ def test_saved_again_what_was_called_off_says_so(team: Team, ada: User, ben: Use
     assert "called off since" in client.get(again["Location"]).text
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("day", ["0001-01-01", "2025-01-01", "2099-01-01", "9999-12-31"])
+@pytest.mark.parametrize("do", ["save", "others"])
+def test_a_time_far_off_is_not_planned_for(team: Team, ada: User, ben: User, zone: str, day: str, do: str):
+    question("blocks")
+    ben.profile.zone = zone
+    ben.profile.save()
+    page, client = reverse("mocks:new_plan", args=[team.pk]), as_person(ben)
+    answer = client.post(page, {
+        "candidate": ada.pk, "interviewer": ben.pk, "minutes": 20, "pick": "blocks", "for": 6, "do": do, "seed": 1,
+        "day": day, "at": "23:59"}, follow=True)
+    assert answer.status_code == 200
+    assert f'value="{day}"' in answer.text
+    assert not Interview.objects.exists()
+
+
 # What no page sends
 
 @pytest.mark.parametrize("number", [2**63, 10**40])
