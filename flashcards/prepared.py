@@ -89,7 +89,9 @@ class Maker:
 
     def __init__(self, compiler: SQLCompiler, whole: bool) -> None:
         columns = [one[0] for one in compiler.select[:compiler.col_count]]
-        self.converters = [(at, *each) for at, each in compiler.get_converters(columns).items()]
+        self.converters = [
+            (at, convert, column) for at, (converters, column) in compiler.get_converters(columns).items()
+            for convert in converters]
         self.model = compiler.klass_info["model"] if whole else None
         if whole:
             own = compiler.klass_info["select_fields"]
@@ -100,11 +102,8 @@ class Maker:
 
     def made(self, row: tuple, connection: BaseDatabaseWrapper) -> Any:
         values = list(row)
-        for at, converters, column in self.converters:
-            value = values[at]
-            for convert in converters:
-                value = convert(value, column, connection)
-            values[at] = value
+        for at, convert, column in self.converters:
+            values[at] = convert(values[at], column, connection)
         if self.model is None:
             return tuple(values)
         one = self.model.from_db(DEFAULT_DB_ALIAS, self.names, values[self.own])
@@ -208,9 +207,14 @@ def unhurried() -> Iterator[None]:
 
 def saved(row: Model, fields: Iterable[Field], connection: BaseDatabaseWrapper) -> list[Any]:
     """What the database keeps of these fields; numbers, texts and truths are kept as they are."""
-    values = [getattr(row, field.attname) for field in fields]
-    return [value if type(value) in PLAIN else field.get_db_prep_save(value, connection)
-            for field, value in zip(fields, values, strict=True)]
+    return [_kept(field, getattr(row, field.attname), connection) for field in fields]
+
+
+def _kept(field: Field, value: Any, connection: BaseDatabaseWrapper) -> Any:
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    return adapted(value, connection) if kind in (datetime, date) else field.get_db_prep_save(value, connection)
 
 
 def quoted(name: str) -> str:

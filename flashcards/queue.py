@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise, starmap, takewhile
+from operator import attrgetter
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -374,7 +375,7 @@ def line(user: User, now: datetime, only: str = "") -> Line:
     new_today = spread.interleave(
         numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
     rest = _mixed(begun.due, new_today, profile, done)
-    rest.sort(key=lambda card: not card.asked)
+    rest.sort(key=attrgetter("asked"), reverse=True)  # which leaves equals in their order
     learning = [card for card in begun.of_today if card.due_at <= now]
     if only == "numbers":
         learning, rest, steps = ([card for card in part if card.note_id] for part in (learning, rest, steps))
@@ -488,12 +489,12 @@ def _under_way(user: User, day: date) -> UnderWay:
     of_today, waiting = siblings.sort_out(of_today)
 
     due = list(starmap(Keyed, FELL_DUE[profile.backlog_order].all(user=user.pk, day=day)))
-    overdue, room = sum(card.overdue for card in due), _room(profile, done, "reviews")
+    overdue, room = sum(map(attrgetter("overdue"), due)), _room(profile, done, "reviews")
     backlog = bool(overdue) or len(due) > room
     if not backlog:  # all of it fell due today
         due.sort(key=lambda card: (not card.asked, card.pk))
     due, kept = siblings.sort_out(due)
-    room = max(room, sum(card.asked for card in due))
+    room = max(room, sum(map(attrgetter("asked"), due)))
     return UnderWay(
         day, done, siblings, steps, of_today, due[:room], due[room:], [*waiting, *kept], backlog, overdue)
 

@@ -22,9 +22,10 @@ class Siblings:
 
     def sort_out(self, cards: Iterable[Sided]) -> tuple[list, list]:
         """The cards in order in two lists: those that may come up, and those whose sibling has the day."""
-        up, waiting = [], []
-        for card in cards:
-            (up if self.gives(card) else waiting).append(card)
+        up, waiting, first = [], [], self._up.setdefault
+        for card in cards:  # by `gives`, written out: a backlog is long
+            note, pk = card.note_id, card.pk
+            (up if note is None or first(note, pk) == pk else waiting).append(card)
         return up, waiting
 
 
