@@ -72,7 +72,7 @@ class ToDrill:
     title: str
     slug: str
     findings: tuple[report.Finding, ...]
-    stands: str
+    stands: str  # "" where the bank no longer has it
     is_taken: bool
 
 
@@ -215,7 +215,12 @@ class ReportPage(CallChoices):
 
     @property
     def left_to_take(self) -> list[str]:
-        return [one.slug for one in self.to_drill if not one.is_taken]
+        return [one.slug for one in self.to_drill if one.stands and not one.is_taken]
+
+    @property
+    def has_lost_some(self) -> bool:
+        """Whether some of these questions are no longer in the bank."""
+        return self.is_own and not all(one.stands for one in self.to_drill)
 
     @cached_property
     def labs(self) -> list[tuple[LabRow, str, str]]:

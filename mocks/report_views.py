@@ -239,5 +239,5 @@ def take_missed(request: HttpRequest, code: str) -> HttpResponse:
         come = "it comes" if len(taken) == 1 else "they come"
         messages.success(request, f"{len(taken)} added: {come} first in today’s drill.")
     else:
-        messages.info(request, "Nothing was added: what was missed is in your drill already.")
+        messages.info(request, "Nothing was added: what the bank has of it is in your drill already.")
     return redirect("mocks:report", code)

@@ -310,12 +310,13 @@ def erase_notes(user: User) -> None:
 
 @transaction.atomic
 def take_missed(user: User, row: Interview, slugs: Sequence[str], now: datetime, key: UUID | None = None) -> list[str]:
-    """Put these of the interview's questions into its candidate's drill, due today, each once; those that were put in
-    now. Raises Refusal."""
+    """Put these of the interview's questions into its candidate's drill, due today, each once, where the bank still has
+    it; those that were put in now. Raises Refusal."""
     state = Interview.objects.select_for_update().get(pk=row.pk).folded()
     if not slugs or set(slugs) - {item.slug for item in state.items}:
         raise Refusal("There is no such question in this interview.")
-    if not (taken := [slug for slug in slugs if slug not in state.drilled]):
+    there = set(published().filter(slug__in=slugs).values_list("slug", flat=True))
+    if not (taken := [slug for slug in slugs if slug in there and slug not in state.drilled]):
         return []
     record(user, row, "drill", {"slugs": taken}, now, key=key)
     ensure_cards(user)

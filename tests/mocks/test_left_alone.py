@@ -13,8 +13,9 @@ from mocks.models import Interview, Membership, Team
 from mocks.room import Phase, Role, Room, fold
 from mocks.sides import mark_of
 from questions.access import embargo_on
+from questions.models import Question
 from tests.conftest import person
-from tests.mocks.conftest import NOON, as_person, question
+from tests.mocks.conftest import NOON, as_person, question, scored
 
 Act = Callable[..., Any]
 
@@ -242,3 +243,18 @@ def test_a_candidate_who_becomes_an_interviewer_stays_the_candidate(
     for kind in ("hint", "score", "end", "release"):
         with pytest.raises(Refusal, match="Your part"):
             act(ada, kind, number=0, position=0, point="first", value=3, parts=["scores"])
+
+
+@pytest.mark.parametrize("how", ["retired", "deleted"])
+def test_of_a_question_that_left_the_bank_nothing_is_taken(
+    act: Act, team: Team, interview: Interview, ada: User, ben: User, how: str
+):
+    scored(act, ben)
+    gone = Question.objects.filter(slug="blocks")
+    gone.delete() if how == "deleted" else gone.update(retired=True)
+    act(ben, "release", parts=["scores", "answers", "comments"])
+    report, client = reverse("mocks:report", args=[interview.code]), as_person(ada)
+    assert "into my drill" not in client.get(report).text
+    told = client.post(reverse("mocks:take_missed", args=[interview.code]), follow=True)
+    assert "Nothing was added" in told.text
+    assert Interview.objects.get().folded().drilled == ()
