@@ -79,7 +79,10 @@ class Part:
         names = ["you", *others] if self.leads else others
         if not names:
             return f"an interview of {asked}" if self.is_over else f"nobody interviews {asked} yet"
-        verb = "interview" if self.leads or len(names) > 1 else "interviews"
+        several = self.leads or len(names) > 1
+        verb = "interview" if several else "interviews"
+        if self.is_called_off:
+            verb = "were to interview" if several else "was to interview"
         return f"{in_words(names)} {'interviewed' if self.is_over else verb} {asked}"
 
 

@@ -92,7 +92,7 @@ def test_called_off_it_is_said_until_its_time_and_past_after(interview: Intervie
     assert [one.is_called_off for one in before.planned] == [True] and before.past == []
     assert before.lead == "No interview is planned."
     assert after.planned == [] and [one.reads_report for one in after.past] == [False]
-    assert "Called off: Ben interviews you" in as_person(ada).get("/mock/").content.decode()
+    assert "Called off: Ben was to interview you" in as_person(ada).get("/mock/").content.decode()
 
 
 def test_ones_own_course_holds_what_was_released_and_what_was_done_alone(

@@ -177,8 +177,10 @@
 
   function announce(lines) {
     if (!toSay.length) setTimeout(() => {
-      document.getElementById("room-said").textContent = toSay.join(" ");
+      const said = document.getElementById("room-said"), text = toSay.join(" ");
+      said.textContent = text;
       toSay = [];
+      setTimeout(() => { if (said.textContent === text) said.textContent = ""; }, 5000); // it stands in its own place
     }, 100); // what one answer changes in several regions is one announcement
     toSay.push(...lines);
   }
