@@ -135,5 +135,24 @@ def test_alone_the_answer_closes_by_itself_and_what_was_typed_is_there(
     early = row.state["since_ms"] - 6 * 60_000 + 4_000  # four seconds are left
     Interview.objects.filter(pk=row.pk).update(state=row.state | {"since_ms": early})
     page.get_by_label("scratchpad").press_sequentially(" blocks")
-    expect(page.get_by_text("The time was up; the answer is closed.")).to_be_visible()
+    expect(page.locator(".at-ask").get_by_text("The time was up; the answer is closed.")).to_be_visible()
     expect(page.locator("pre.scratch")).to_have_text("two blocks")
+
+
+@pytest.mark.parametrize("where", ("teams/{}/plan/", "solo/"))
+def test_on_a_phone_what_a_plan_is_made_from_stays_open_while_it_is_set(
+    visit: Callable[..., Page], team: int, ben: User, where: str
+):
+    page = visit(user=ben, phone=True)
+    page.goto("/mock/" + where.format(team))
+    if not page.locator("#knobs-open").is_checked():
+        page.locator(".knobs-fold").tap()
+    before = page.locator("#plan-desk .title").inner_text()
+    page.get_by_label("minutes", exact=True).fill("60")
+    page.get_by_label("minutes", exact=True).press("Tab")
+    expect(page.locator("#plan-desk .title")).not_to_have_text(before)
+    expect(page.get_by_label("minutes", exact=True)).to_be_visible()
+    page.get_by_label("sizing").tap()
+    expect(page).to_have_url(re.compile("topic=sizing"))
+    expect(page.get_by_label("sizing")).to_be_checked()
+    expect(page.get_by_label("sizing")).to_be_visible()
