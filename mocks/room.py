@@ -15,6 +15,7 @@ MOST_ADDRESS = 4_000
 MOST_EXTENSION_MINUTES = 60
 LATE_MS = 15_000  # within which a text typed before the interview moved on still arrives
 LATE_ALONE_MS = 2_000
+TOO_LATE = "The time for this question is over; its scratchpad stays as it is."
 LEAST_SCORE, MOST_SCORE = 0, 3
 VERDICTS = ("strong yes", "yes", "no", "strong no")
 LEVELS = ("senior", "staff", "principal")
@@ -470,7 +471,7 @@ def refuse(room: Room, event: Event, role: Role | None, *, alone: bool = False, 
         raise Refusal(f"Not now: this interview is in its phase “{room.phase}”.")
     late = room.phase not in ASKING and event.at_ms - (room.moved_ms or 0) > LATE_ALONE_MS
     if alone and kind == "scratch" and late:  # only what was on its way: nobody but the clock moves on
-        raise Refusal(f"Not now: this interview is in its phase “{room.phase}”.")
+        raise Refusal(TOO_LATE)
     if kind in CHECKS:
         CHECKS[kind](room, event)
 
@@ -551,7 +552,7 @@ def refuse_late(room: Room, event: Event, position: Any) -> None:
     """Take what was typed before the interview moved on, for a moment; then the question is closed."""
     refuse_position(room, position)
     if not room.items[position].opened or event.at_ms - (room.moved_ms or 0) > LATE_MS:
-        raise Refusal("The time for this question is over; its scratchpad stays as it is.")
+        raise Refusal(TOO_LATE)
 
 
 def refuse_note(room: Room, event: Event) -> None:
