@@ -24,6 +24,7 @@ PHONE = {"width": 390, "height": 844}
 # themes' own tokens at every width, and what is laid out for a width is so in both themes.
 LOOKS = [pytest.param({}, id="desktop"), pytest.param({"phone": True, "dark": True}, id="dark-phone")]
 HERE = Path(__file__).parent
+WAITING = '<!doctype html><link rel="icon" href="data:,">'  # the page of a window between two tests
 # Two popups of Chromium's address bar, each a page that every window loads and that takes longer than the tests' own;
 # and, as this switch takes the place of Playwright's, what that turns off of these.
 SWITCHED_OFF = (
@@ -102,7 +103,7 @@ def visit(
 
     yield open_page
     for kind, window in taken:
-        if clear(window.page):
+        if clear(window.page, live_server.url):
             windows[kind].append(window)
 
 
@@ -114,8 +115,11 @@ def open_window(browser: Browser, url: str, options: dict[str, object]) -> Windo
     return window
 
 
-def clear(page: Page) -> bool:
-    """Leave no trace of a test in its page; False, and the window is gone, when that can't be done."""
+def clear(page: Page, url: str) -> bool:
+    """Leave no trace of a test in its page; False, and the window is gone, when that can't be done.
+
+    It waits at an address of the site's own, as Chromium starts a process anew for each way to an empty page and back.
+    """
     context = page.context
     try:
         for other in context.pages:
@@ -124,8 +128,10 @@ def clear(page: Page) -> bool:
         page.unroute_all()
         context.unroute_all()
         context.set_offline(False)
+        page.route(f"{url}/waiting", lambda route: route.fulfill(body=WAITING, content_type="text/html"))
+        page.goto(f"{url}/waiting")
+        page.unroute_all()
         page.evaluate("try { sessionStorage.clear(); localStorage.clear() } catch {}")
-        page.goto("about:blank")
         context.clear_cookies()
     except Error:
         context.close()
