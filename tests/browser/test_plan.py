@@ -93,7 +93,7 @@ def test_alone_from_the_first_question_to_the_report(
     check_access(page)
     page.get_by_role("button", name="Begin; the clock runs").click()
     page.get_by_role("button", name="Ask the first question").click()
-    expect(page.get_by_text("What happens?")).to_be_visible()
+    expect(page.locator(".at-ask").get_by_text("What happens?")).to_be_visible()
     page.get_by_label("scratchpad").fill("two blocks")
     expect(page.get_by_text("kept", exact=True)).to_be_visible()
     page.evaluate(A_TONE)
@@ -102,8 +102,9 @@ def test_alone_from_the_first_question_to_the_report(
     check_access(page)
     page.reload()
     expect(page.locator("[data-takes] audio")).to_have_count(1)  # what was said before the reload
-    page.get_by_role("button", name="I’m done").click()
+    page.get_by_role("button", name="I’m done").press("Enter")
     expect(page.get_by_text("The staff answer of")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()  # the button is gone
     expect(page.get_by_text("two blocks")).to_be_visible()
     expect(page.locator("[data-takes] audio")).to_have_count(1)
     for place in range(3):

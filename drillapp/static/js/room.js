@@ -192,14 +192,20 @@
     left = null;
     const fresh = linesOf(region).filter((line) => !lines.includes(line));
     if (fresh.length) announce(fresh);
-    if (pressed === null || region.contains(document.activeElement)) return;
-    const buttons = Array.from(region.querySelectorAll("button, a")).filter((button) => button.getClientRects().length);
-    // In a list of things to reveal a second press must not reveal the next, so its heading has the focus instead.
-    const next = name === "acts" && buttons.find((button) => (button.getAttribute("aria-label") || button.textContent) === pressed)
-      || buttons.find((button) => button.dataset.key) || region.querySelector("h2") || buttons[0];
-    if (next && next.tagName === "H2") next.tabIndex = -1;
-    next?.focus({ preventScroll: true });
+    if (pressed !== null) setTimeout(() => refocus(name, pressed)); // once all that one answer changes is there
   });
+
+  // In a list of things to reveal a second press must not reveal the next, so its heading has the focus instead.
+  function refocus(name, pressed) {
+    const region = document.querySelector('[data-region="' + name + '"]');
+    if (document.activeElement !== document.body) return;
+    const buttons = Array.from(region.querySelectorAll("button, a")).filter((button) => button.getClientRects().length);
+    const next = name === "acts" && buttons.find((button) => (button.getAttribute("aria-label") || button.textContent) === pressed)
+      || buttons.find((button) => button.dataset.key) || region.querySelector("h2") || buttons[0]
+      || document.querySelector("[data-room] h1");
+    if (next && /^H/.test(next.tagName)) next.tabIndex = -1;
+    next?.focus({ preventScroll: true });
+  }
 
   document.addEventListener("htmx:oobAfterSwap", () => {
     const fields = carried;
