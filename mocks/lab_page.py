@@ -103,7 +103,7 @@ class LabPage:
         stage = self.in_the_room(held)
         seen = replace(
             self.lab, by=self.name_of_pusher, committed=committed,
-            address=recorded[1]["address"] if recorded else self.lab.address)
+            address=recorded[1]["address"] if recorded and recorded[0] == "set_lab" else self.lab.address)
         asks_for_stage = wants_fragment(request) and request.htmx.target == "lab"
         whole = self.held or not asks_for_stage or stage.view != self.current.view
         context = {

@@ -1,6 +1,6 @@
 """The pages of a plan: each button keeps everything, Save makes one interview, and nobody sees it who mustn't."""
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,6 +19,10 @@ from questions.models import Question
 from tests.conftest import person
 from tests.mocks.conftest import question
 
+# A plan is for the next two years: a winter's day of the coming one, and its night that lacks an hour in Europe.
+YEAR = timezone.now().year + 1
+DAY = f"{YEAR}-01-02"
+SHORT_NIGHT = next(day for day in (date(YEAR, 3, at) for at in range(25, 32)) if day.weekday() == 6).isoformat()
 SLUGS = ("blocks", "steps", "pools", "ranks", "routes")
 
 
@@ -83,12 +87,12 @@ def test_a_new_plan_is_proposed_and_stays_as_it_is_when_reloaded(as_ben: Client,
 
 
 def test_each_button_keeps_all_that_was_typed(as_ben: Client, start: str, chen: User):
-    typed = {"day": "2030-01-02", "at": "14:00", "observer": [str(chen.pk)], "for": ["7", "8", "8"]}
+    typed = {"day": DAY, "at": "14:00", "observer": [str(chen.pk)], "for": ["7", "8", "8"]}
     moved = press(as_ben, start, "down:0", **typed)
     before, after = state(start), state(here(moved))
     assert after["pick"] == [before["pick"][1], before["pick"][0], before["pick"][2]]
     assert after["for"] == ["8", "7", "8"]
-    assert (after["day"], after["at"], after["observer"]) == (["2030-01-02"], ["14:00"], [str(chen.pk)])
+    assert (after["day"], after["at"], after["observer"]) == ([DAY], ["14:00"], [str(chen.pk)])
     pinned = press(as_ben, here(moved), "pin:0")
     assert state(here(pinned))["pin"] == [before["pick"][1]]
     assert state(here(pinned))["for"] == ["8", "7", "8"]
@@ -121,7 +125,7 @@ def test_other_topics_propose_anew_and_other_minutes_add(as_ben: Client, start: 
 def test_saved_it_is_one_interview_with_its_seats_and_answers_closed(
     as_ben: Client, start: str, ada: User, ben: User, chen: User, asked_of: Team
 ):
-    typed = {"day": "2030-01-02", "at": "14:00", "observer": [str(chen.pk)]}
+    typed = {"day": DAY, "at": "14:00", "observer": [str(chen.pk)]}
     sent = form_of(as_ben.get(start).content.decode()) | typed | {"do": "save"}
     address = urlsplit(start).path
     once, twice = (as_ben.post(address, sent) for _ in range(2))
@@ -153,20 +157,20 @@ def test_one_person_takes_one_part(as_ben: Client, start: str, ada: User, ben: U
 def test_a_time_that_the_clock_leaves_out_is_none(as_ben: Client, start: str, ben: User):
     ben.profile.zone = "Europe/Berlin"
     ben.profile.save()
-    page = press(as_ben, start, "save", day="2030-03-31", at="02:30").content.decode()
+    page = press(as_ben, start, "save", day=SHORT_NIGHT, at="02:30").content.decode()
     assert "leaves 02:30 out in Europe/Berlin" in page
 
 
 def test_the_time_is_the_planners_clock(as_ben: Client, start: str, ben: User):
     ben.profile.zone = "America/New_York"
     ben.profile.save()
-    press(as_ben, start, "save", day="2030-01-02", at="14:00")
+    press(as_ben, start, "save", day=DAY, at="14:00")
     assert Interview.objects.get().scheduled_at.hour == 19
 
 
 @pytest.fixture
 def planned(as_ben: Client, start: str, chen: User) -> Interview:
-    press(as_ben, start, "save", day="2030-01-02", at="14:00", observer=[str(chen.pk)])
+    press(as_ben, start, "save", day=DAY, at="14:00", observer=[str(chen.pk)])
     return Interview.objects.get()
 
 

@@ -188,7 +188,7 @@ def test_alone_an_answer_closes_when_its_time_is_up_whenever_one_looks(alone: In
 
 
 def test_alone_nothing_is_written_after_the_time(alone: Interview, ada: User):
-    with pytest.raises(Refusal, match="Not now"):
+    with pytest.raises(Refusal, match="The time for this question is over"):
         services.record(ada, alone, "scratch", {"text": "late"}, NOON + timedelta(minutes=8))
     services.record(ada, alone, "score", {"position": 0, "point": "first", "value": 1}, NOON + timedelta(minutes=8))
     alone.refresh_from_db()
