@@ -71,6 +71,7 @@ def test_keys_pressed_before_the_sheet_is_filled_press_nothing_below(visit: Visi
 
     # Where no field comes the page is given back.
     page.keyboard.press("Escape")
+    expect(page.locator("dialog[open]")).to_have_count(0)  # until then a key goes into its field
     page.unroute("**/search/**")
     page.route("**/search/**", lambda route: route.fulfill(status=204))
     with page.expect_response("**/search/**"):
