@@ -112,6 +112,8 @@ class World:
             values["pk"] = self.quiz.pk
         if "own_card" in verb:
             values["pk"] = self.note.pk
+        if verb == "questions_question_preview":
+            values["pk"] = self.question.pk
         if verb.startswith("accounts_user"):
             values["object_id"] = self.people["stranger"].pk
         if not entry.name:
