@@ -1,7 +1,9 @@
 """Who may know of a team or an interview, and in which part: fetched and judged in one call, at each request."""
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import Http404
 
 from accounts.models import User
@@ -17,6 +19,7 @@ class Presence:
     user: User
     role: Role | None
     owns: bool  # the team, and is not the one who is interviewed
+    lacks_owner: bool = False  # whether nobody owns the team but the one who is interviewed
 
     @property
     def who(self) -> str:
@@ -36,8 +39,9 @@ class Presence:
 
     @property
     def releases(self) -> bool:
-        """Whether this person decides what the candidate gets to read: the team's owner."""
-        return self.owns
+        """Whether this person decides what the candidate gets to read: the team's owner, and where that is nobody but
+        the candidate who interviews them."""
+        return self.owns or (self.lacks_owner and self.leads)
 
 
 def membership_for(user: User, team: int) -> Membership:
@@ -98,12 +102,30 @@ def presence_in(user: User, interview: Interview) -> Presence | None:
     seat = Seat.objects.filter(interview=interview, user=user).first()
     if interview.is_solo:
         return Presence(interview, user, Role.CANDIDATE, owns=False) if seat else None
-    member = Membership.objects.filter(team=interview.team_id, user=user).first()
-    if member is None:
+    found = Membership.objects.filter(Q(user=user) | Q(role=Membership.Role.OWNER), team=interview.team_id)
+    members = {one.user_id: one for one in found}
+    if (member := members.get(user.pk)) is None:
         return None
     role = Role(seat.role) if seat and member.takes(seat.role) else None
     owns = member.is_owner and interview.candidate_id != user.pk
-    return Presence(interview, user, role, owns) if role or owns else None
+    lacks_owner = not any(one.is_owner for one in members.values() if one.user_id != interview.candidate_id)
+    return Presence(interview, user, role, owns, lacks_owner) if role or owns else None
+
+
+def owner_apart(interview: Interview, asking: Collection[int]) -> bool:
+    """Whether the team has an owner who is neither the candidate nor among these who interview."""
+    owners = Membership.objects.filter(team=interview.team_id, role=Membership.Role.OWNER)
+    others = {*owners.values_list("user", flat=True)} - {interview.candidate_id}
+    return bool(others) and not others & {*asking}
+
+
+def releasers_of(interview: Interview) -> list[User]:
+    """Who decides what the candidate of a team's interview gets to read."""
+    others = list(Membership.objects.filter(team=interview.team_id).exclude(user=interview.candidate_id).select_related(
+        "user"))
+    asking = set(interview.seats.filter(role=Role.INTERVIEWER).values_list("user", flat=True))
+    leading = [one for one in others if one.user_id in asking and one.takes(Role.INTERVIEWER)]
+    return [one.user for one in [one for one in others if one.is_owner] or leading]
 
 
 def leader_for(user: User, code: str) -> Presence:
@@ -133,6 +155,8 @@ def report_for(user: User, code: str) -> Presence:
         return presence
     if presence.is_candidate and set(state.released) & set(PARTS):
         return presence
+    if not presence.is_candidate:
+        raise PermissionDenied("The report is for the interviewers and the team’s owner.")
+    who = " or ".join(one.name for one in releasers_of(presence.interview))
     raise PermissionDenied(
-        "Nothing of this interview has been released to you yet." if presence.is_candidate
-        else "The report is for the interviewers and the team’s owner.")
+        f"Nothing of this interview has been released to you yet.{f' {who} can do that.' if who else ''}")

@@ -19,8 +19,9 @@ from flashcards.quiz_page import in_words
 from flashcards.study_day import study_day
 from flashcards.templatetags.flashcards_tags import number_word
 from mocks import plan
+from mocks.access import owner_apart, releasers_of
 from mocks.known import bank, known_to_team
-from mocks.models import Interview, Membership, Team, Template
+from mocks.models import Interview, Team, Template
 from mocks.plan import Known, Pick, Spec
 from mocks.plan_forms import USUAL_MINUTES, PlanForm, SpecForm
 from mocks.plan_pictures import plan_bar
@@ -179,6 +180,11 @@ class Desk:
             return f"It is {-self.left} over."
         return "None is spare" if not self.left else f"{number_word(self.left).capitalize()} " + (
             "is spare" if self.left == 1 else "are spare")
+
+    @property
+    def fits_some(self) -> bool:
+        """Whether there is anything to propose."""
+        return bool(plan.propose(self.known, self.spec, passed=self.passed, seed=self.seed))
 
     @property
     def missing(self) -> str:
@@ -457,10 +463,10 @@ def invitation(row: Interview, address: str) -> Invitation:
     seats = list(row.seats.select_related("user"))
     asking, watching = (
         in_words([one.user.name for one in seats if one.role == role]) for role in (Role.INTERVIEWER, Role.OBSERVER))
-    owners = set(row.team.memberships.filter(role=Membership.Role.OWNER).values_list("user", flat=True))
-    reading = [one for one in seats if one.role == Role.INTERVIEWER]
-    theirs = [one.user.name for one in reading]
-    readers = in_words(theirs if owners & {one.user_id for one in reading} else [*theirs, "the team’s owner"])
+    reading = [one.user for one in seats if one.role == Role.INTERVIEWER]
+    apart = owner_apart(row, [one.pk for one in reading])
+    readers = in_words([*(one.name for one in reading), *(["the team’s owner"] if apart else [])])
+    releasing = " or ".join(one.name for one in releasers_of(row)) or "the team’s owner"
     profile = row.candidate.profile
     when = ""
     if row.scheduled_at:
@@ -473,5 +479,5 @@ def invitation(row: Interview, address: str) -> Invitation:
         f"The room: {settings.SITE_URL}{address}\n\n"
         "Kept is what you type into the scratchpad, how you set a lab, and when what was shown. "
         f"{readers} may read it. No sound or picture is recorded. While it runs, the bank’s staff "
-        "answers are closed to you; scores and answers you get once the owner releases them.\n")
+        f"answers are closed to you; scores and answers you get once {releasing} releases them.\n")
     return Invitation(settings.SITE_URL + address, f"Mock interview, {row.team.name}{when}", text)

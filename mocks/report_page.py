@@ -15,7 +15,7 @@ from flashcards.hits import words_of
 from flashcards.models import Card
 from flashcards.study_day import study_day
 from mocks import pictures, report
-from mocks.access import Presence
+from mocks.access import Presence, releasers_of
 from mocks.models import Interview
 from mocks.report import LabRow, PointRow, QuestionRow, Reader, Report, Spread, TeamScores
 from mocks.room import LEVELS, MOST_SCORE, PARTS, VERDICTS, Call, Phase, Role, Room
@@ -138,6 +138,11 @@ class ReportPage(CallChoices):
         return self.presence.releases and not self.in_print
 
     @property
+    def releasers(self) -> str:
+        """Who can release it, in words."""
+        return " or ".join(one.name for one in releasers_of(self.interview))
+
+    @property
     def parts(self) -> list[tuple[str, str, bool]]:
         """What can be released: its name, its words, and whether it is."""
         return [(part, PART_WORDS[part], part in self.state.released) for part in PARTS]
@@ -145,6 +150,10 @@ class ReportPage(CallChoices):
     @property
     def released_words(self) -> list[str]:
         return [PART_WORDS[part].lower() for part in self.state.released]
+
+    @property
+    def left_closed(self) -> bool:
+        return set(self.state.released) != set(PARTS)
 
     @cached_property
     def asked(self) -> list[QuestionRow]:

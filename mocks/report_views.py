@@ -210,7 +210,8 @@ def release(request: HttpRequest, code: str) -> HttpResponse:
     """Let the candidate read the ticked parts and no others."""
     presence = access.room_for(request.user, code)
     if not presence.releases:
-        raise PermissionDenied("The team’s owner releases the report.")
+        who = " or ".join(one.name for one in access.releasers_of(presence.interview)) or "Nobody in the team"
+        raise PermissionDenied(f"{who} can release the report.")
     parts = [part for part in PARTS if part in request.POST.getlist("part")]
     try:
         scoring.release(request.user, presence.interview, parts, timezone.now())

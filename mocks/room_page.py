@@ -12,10 +12,10 @@ from accounts.models import User
 from calculators.labs import LABS
 from calculators.models.base import Refusal
 from mocks import lab_address, services, sides
-from mocks.access import Presence
+from mocks.access import Presence, owner_apart
 from mocks.alone import AloneSide, alone_side
 from mocks.glance import Glance, glance_at
-from mocks.models import Interview, Membership, Seat, in_ms
+from mocks.models import Interview, Seat, in_ms
 from mocks.report import in_words
 from mocks.room import Phase, Role, Room
 from mocks.sides import CandidateSide, InterviewerSide, ObserverSide, Person, digest_of
@@ -146,12 +146,10 @@ class RoomPage:
 
     @property
     def readers(self) -> str:
-        """Who may read what is kept, in words: its interviewers, and the team's owner where none of them is that."""
+        """Who may read what is kept, in words: its interviewers, and the team's owner where that is none of them."""
         names = [one.name for one in self.interviewers] or ["the interviewers"]
-        asking = [int(one.who) for one in self.interviewers]
-        owned = Membership.objects.filter(
-            team=self.interview.team_id, role=Membership.Role.OWNER, user__in=asking).exists()
-        return in_words(names if owned else [*names, "the team’s owner"])
+        apart = owner_apart(self.interview, [int(one.who) for one in self.interviewers])
+        return in_words([*names, "the team’s owner"] if apart else names)
 
     @property
     def takes_notes(self) -> bool:

@@ -27,9 +27,10 @@ CODE_BYTES = 12
 SEEN_EVERY = timedelta(seconds=10)
 HERE_FOR = timedelta(seconds=25)
 GRACE = timedelta(hours=1)  # that staff answers stay closed past an interview's own time, unless it ends before
+PAUSE = timedelta(days=1)  # that they stay closed while its clock stands: a room that is forgotten shuts nobody out
 MOST_ITEMS = 12
 AT_ONCE = timedelta(seconds=5)  # in which the same form sent again is a second click
-SHIFTING = frozenset({"extend", "pause", "resume"})  # acts that put off when an interview is due to end
+SHIFTING = frozenset({"ask", "extend", "pause", "resume"})  # acts that put off when an interview is due to end
 MAILED = "mailed"  # in an interview's spec: for which time its invitation went out
 
 
@@ -264,7 +265,7 @@ def keep_closed(row: Interview, state: room.Room, now: datetime) -> None:
         Embargo.objects.filter(user=row.candidate_id, reference=row.code).update(ends_at=now)
         return
     left = timedelta(milliseconds=max(0, state.allowed_ms - state.clock_ms(in_ms(now))))
-    close_answers(row, now, now + left + GRACE)
+    close_answers(row, now, now + (PAUSE if state.paused else left + GRACE))
 
 
 def close_answers(row: Interview, begins_at: datetime, ends_at: datetime) -> None:
@@ -272,7 +273,7 @@ def close_answers(row: Interview, begins_at: datetime, ends_at: datetime) -> Non
     embargo, made = Embargo.objects.get_or_create(
         user_id=row.candidate_id, reference=row.code, defaults={"begins_at": begins_at, "ends_at": ends_at})
     if not made:
-        embargo.begins_at, embargo.ends_at = min(embargo.begins_at, begins_at), max(embargo.ends_at, ends_at)
+        embargo.begins_at, embargo.ends_at = min(embargo.begins_at, begins_at), ends_at
         embargo.save(update_fields=["begins_at", "ends_at"])
 
 

@@ -136,7 +136,25 @@ def test_the_owner_alone_releases(ended: Interview, dana: User, ada: User):
         assert answer.status_code == 403
     ended.refresh_from_db()
     assert ended.folded().released == ()
-    assert "may see" not in as_person(dana).get(forms_of(ended)[0]).content.decode()
+    assert "Release what is ticked" not in as_person(dana).get(forms_of(ended)[0]).content.decode()
+
+
+def test_where_the_owner_is_interviewed_who_interviews_releases(ended: Interview, ada: User, ben: User, dana: User):
+    Membership.objects.filter(user=ben).update(role="interviewer")
+    Membership.objects.filter(user=ada).update(role="owner")
+    told = as_person(ada).get(forms_of(ended)[0]).content.decode()
+    assert "Ben or Dana can do that." in told
+    assert as_person(ada).post(reverse("mocks:release", args=[ended.code]), {"part": "scores"}).status_code == 403
+    page = as_person(dana).get(forms_of(ended)[0]).content.decode()
+    assert "Ada owns the team, so who interviews releases." in page
+    as_person(dana).post(reverse("mocks:release", args=[ended.code]), {"part": "scores"})
+    told = as_person(ada).get(forms_of(ended)[0]).content.decode()
+    assert "Ben or Dana can release the rest." in told
+
+
+def test_an_interviewer_is_told_who_releases(ended: Interview, dana: User):
+    page = as_person(dana).get(forms_of(ended)[0]).content.decode()
+    assert "Nothing yet. Ben can release it." in page
 
 
 def test_interviewers_read_both_sides_and_their_own_notes(ended: Interview, ben: User, dana: User):

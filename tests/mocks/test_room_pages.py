@@ -172,9 +172,15 @@ def test_the_candidates_page_says_what_is_kept_and_who_reads_it(as_ada: Client, 
     assert "the staff answers and rubrics of the whole bank are closed to you" in page
 
 
-def test_an_owner_who_does_not_interview_is_named_among_the_readers(as_ada: Client, room: str, ben: User):
+def test_an_owner_who_does_not_interview_is_named_among_the_readers(
+    as_ada: Client, room: str, ada: User, ben: User, chen: User
+):
     Membership.objects.filter(user=ben).update(role="interviewer")
+    Membership.objects.filter(user=chen).update(role="owner")
     assert "Ben and the team’s owner may read it" in text(as_ada, room)
+    Membership.objects.filter(user=chen).update(role="observer")
+    Membership.objects.filter(user=ada).update(role="owner")
+    assert "Ben may read it" in text(as_ada, room)
 
 
 def test_a_text_of_the_candidate_is_text(asking: Interview, as_ada: Client, as_ben: Client, room: str, do: Any):

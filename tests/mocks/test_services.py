@@ -75,12 +75,18 @@ def test_a_stranger_knows_of_no_interview(interview: Interview, eve: User):
         services.record(eve, interview, "note", {"text": "hm"}, NOON)
 
 
-def test_an_owner_who_is_interviewed_is_no_owner_there(team: Any, ada: User, ben: User):
+def test_an_owner_who_is_interviewed_is_no_owner_there(team: Any, ada: User, ben: User, chen: User):
     Membership.objects.filter(user=ada).update(role="interviewer")
     mine = services.plan_interview(
         team, ada, ben, NOON, minutes=30, plan=[], spec={}, seats={ada: Role.INTERVIEWER})
     presence = access.room_for(ben, mine.code)
     assert (presence.role, presence.owns, presence.releases) == (Role.CANDIDATE, False, False)
+    theirs = access.room_for(ada, mine.code)
+    assert (theirs.owns, theirs.releases, access.releasers_of(mine)) == (False, True, [ada])
+    Membership.objects.filter(user=chen).update(role="owner")
+    assert access.room_for(ada, mine.code).releases is False
+    assert access.room_for(chen, mine.code).releases is True
+    assert access.releasers_of(mine) == [chen]
 
 
 def test_a_part_that_the_team_does_not_allow_is_refused(team: Any, ada: User, ben: User, chen: User):
@@ -109,6 +115,29 @@ def test_an_interview_begun_early_or_extended_closes_them_as_long(interview: Int
     # 90 minutes allowed, 11 of them gone, and an hour of grace.
     assert embargo_on(ada, NOON + timedelta(minutes=1 + 79 + 59))
     assert embargo_on(ada, NOON + timedelta(minutes=1 + 79 + 60)) is None
+
+
+def test_a_pause_keeps_them_closed_for_a_day_and_no_longer(interview: Interview, ada: User, ben: User, act: Act):
+    act(ben, "start")
+    act(ben, "ask", 60, position=0)
+    act(ben, "pause", 120)
+    assert embargo_on(ada, NOON + timedelta(hours=20))
+    assert embargo_on(ada, NOON + timedelta(days=1, seconds=119))
+    assert embargo_on(ada, NOON + timedelta(days=1, seconds=120)) is None
+    act(ben, "resume", 3600)
+    # 30 minutes allowed, 2 of them gone, and an hour of grace.
+    assert embargo_on(ada, NOON + timedelta(minutes=60 + 28 + 59))
+    assert embargo_on(ada, NOON + timedelta(minutes=60 + 28 + 60)) is None
+
+
+def test_the_next_question_asked_in_a_pause_ends_it_for_the_answers_too(
+    interview: Interview, ada: User, ben: User, act: Act
+):
+    act(ben, "start")
+    act(ben, "ask", 60, position=0)
+    act(ben, "pause", 120)
+    act(ben, "ask", 180, position=1)
+    assert embargo_on(ada, NOON + timedelta(hours=2)) is None
 
 
 def test_what_was_missed_goes_into_the_drill_due_today(interview: Interview, ada: User, ben: User, act: Act):
