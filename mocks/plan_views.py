@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -34,7 +34,7 @@ def new_plan(request: HttpRequest, pk: int) -> HttpResponse:
         if request.POST.get("do") == "save" and desk.can_be_saved():
             return saved_new(request, desk)
         return acted(request, desk, address)
-    if "seed" not in request.GET:
+    if not holds_plan(request.GET):
         template = kept_template(member.team_id, request.GET.get("template", ""))
         desk = PlanDesk(member.team, request.user, now, fresh(request.user, request.GET, template))
         desk.propose()
@@ -65,10 +65,16 @@ def plan_page(request: HttpRequest, code: str) -> HttpResponse:
         if request.POST.get("do") == "save" and desk.can_be_saved():
             return saved_changed(request, desk, address)
         return acted(request, desk, address)
-    sent = request.GET if "seed" in request.GET else standing(row, request.user, services.plan_seal(row))
+    unsaved = holds_plan(request.GET)
+    sent = request.GET if unsaved else standing(row, request.user, services.plan_seal(row))
     desk = PlanDesk(row.team, request.user, now, sent, row)
     return shown(request, desk, address, invitation=invitation(row, reverse("mocks:room", args=[code])),
-                 unsaved="seed" in request.GET, mails=settings.HAS_MAIL)
+                 unsaved=unsaved, mails=settings.HAS_MAIL)
+
+
+def holds_plan(given: QueryDict) -> bool:
+    """Whether an address says what is asked: it names questions, or they were proposed and taken out again."""
+    return "seed" in given and ("pick" in given or "of" in given)
 
 
 def shown(request: HttpRequest, desk: PlanDesk, address: str, **more: Any) -> HttpResponse:

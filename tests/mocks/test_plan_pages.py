@@ -255,7 +255,23 @@ def test_with_everything_taken_out_propose_proposes_anew(as_ben: Client, start: 
     for _ in state(plan)["pick"]:
         plan = here(press(as_ben, plan, "out:0"))
     assert "pick" not in state(plan)
+    page = as_ben.get(plan).content.decode()
+    assert "Nothing is in the plan." in page and "Propose a plan" in page
     assert state(here(press(as_ben, plan, "propose")))["pick"]
+
+
+def test_a_link_that_names_no_question_proposes_some(as_ben: Client, asked_of: Team, planned: Interview, ada: User):
+    new = as_ben.get(f"/mock/teams/{asked_of.pk}/plan/", {"seed": "7", "candidate": ada.pk, "minutes": "27"})
+    assert (state(new.url)["seed"], len(state(new.url)["pick"])) == (["7"], 3)
+    page = as_ben.get(f"/mock/{planned.code}/plan/", {"seed": "7"}).content.decode()
+    assert "Your changes are not saved yet" not in page
+    assert len(form_of(page)["pick"]) == len(planned.plan)
+
+
+def test_where_nothing_fits_the_page_says_what_would_help(as_ben: Client, start: str):
+    page = press(as_ben, start, "", kind=["decide"]).content.decode()
+    assert "None of these topics, kinds and levels fits: choose more of them" in page
+    assert "Propose a plan" not in page
 
 
 def test_who_may_see_a_plan(planned: Interview, ada: User, chen: User, eve: User, asked_of: Team):
