@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from accounts.models import User
 from flashcards import queue
-from flashcards.models import Card, Direction
+from flashcards.models import Card
 from flashcards.number_list import standing
 from flashcards.study_day import study_day
 from questions.search import Hit
@@ -19,9 +19,8 @@ def next_words(user: User, hits: Sequence[Hit], now: datetime) -> list[str]:
     if not questions and not notes:
         return [""] * len(hits)
     today = study_day(now, user.profile.zone, user.profile.day_start)
-    found = Card.objects.filter(
-        Q(question__in=questions) | Q(note__in=notes, direction=Direction.FORWARD), user=user)
-    cards = {(card.question_id, card.note_id): card for card in found}
+    found = Card.objects.filter(Q(question__in=questions) | Q(note__in=notes), user=user).order_by("-direction")
+    cards = {(card.question_id, card.note_id): card for card in found}  # of a note's sides the first
     return [words_of(cards.get((hit.document.question_id, hit.document.note_id)), today, now) for hit in hits]
 
 

@@ -44,8 +44,7 @@ def save(user: User, fields: dict[str, Any], now: datetime, note: Note | None = 
             services.set_suspended(card, True, ordinal=card.next_ordinal, now=now)
         else:
             card.delete()
-    if note.kind == Note.Kind.NUMBER:
-        search.refresh(note)
+    search.refresh(note)
     return note
 
 

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from accounts.models import User
 from accounts.rows import BadExport, Taken, fields_of, row_of, rows_in
+from questions import search
 from questions.checking import is_number
 from questions.models import Note, Topic
 
@@ -43,6 +44,7 @@ def put(user: User, part: Mapping[str, Any], now: datetime, taken: Taken) -> Non
         topic = topics.get(row["topic"]) if isinstance(row.get("topic"), str) else None
         adding.append(Note(owner=user, slug=new_slug(), topic=topic, **fields))
     Note.objects.bulk_create(adding, batch_size=500)
+    search.refresh_own(adding)
     taken.count("own cards", new=len(adding))
 
 

@@ -141,13 +141,15 @@ class Embargo(models.Model):
 
 
 class SearchDocument(models.Model):
-    """What the search finds: a question, a lab, a flag, a number card or a term, with the words it is found by.
+    """What the search finds: a question, a lab, a flag, a number card, a term, or a person's own card, which they alone
+    find; with the words it is found by.
 
     It is made anew from what it stands for by search.rebuild(), and holds nothing of its own.
     """
 
     class Kind(models.TextChoices):
         QUESTION = "questions"
+        OWN = "cards"
         LAB = "labs"
         FLAG = "flags"
         NUMBER = "numbers"

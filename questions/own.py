@@ -38,10 +38,23 @@ def _filled(text: str, number: int, shown: bool) -> str:
     return text
 
 
-def line_of(text: str) -> str:
-    """A text in one plain line of at most 160 characters, its clozes filled in, safe wherever a note's `ask` stands."""
+def filled(text: str) -> str:
+    """A text with its clozes filled in."""
     while CLOZE.search(text):
         text = CLOZE.sub(lambda match: match[2], text)
+    return text
+
+
+def asked_line(text: str) -> str:
+    """A text in one plain line as line_of() has it, but with each of its gaps left open."""
+    while CLOZE.search(text):
+        text = CLOZE.sub(lambda match: f"\\[{(match[3] or '…').strip()}\\]", text)
+    return line_of(text)
+
+
+def line_of(text: str) -> str:
+    """A text in one plain line of at most 160 characters, its clozes filled in, safe wherever a note's `ask` stands."""
+    text = filled(text)
     plain = " ".join(unescape(TAG.sub(" ", INLINE_TAG.sub("", MARKDOWN.render(text)))).split())
     plain = plain.replace("[[", "[").replace("[^", "[")
     return plain if len(plain) <= LONGEST_LINE else f"{plain[:LONGEST_LINE - 1]}…"

@@ -1,10 +1,12 @@
-"""Search: one table of what can be found, kept in step with bank, labs, flags and glossary, and asked in one place.
+"""Search: one table of what can be found, kept in step with bank, labs, flags, glossary and people's own cards, and
+asked in one place.
 
 The database's full text (FTS5 in SQLite, a tsvector in PostgreSQL) says which documents hold a word; how well each
 answers is counted here, so that both databases give the same hits in the same order.
 """
 import json
 import re
+import sys
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -12,10 +14,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from html import escape
+from itertools import islice
 from pathlib import Path
 
 from django.db import connection, transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Length
 from django.urls import reverse
@@ -28,7 +31,7 @@ from calculators.models.base import Refusal
 from calculators.models.serve_flags import FLAGS, Flag
 from calculators.models.serve_values import written
 from calculators.models.serve_words import MEANINGS
-from questions import access, glossary, markup, words
+from questions import access, glossary, markup, own, words
 from questions.content import TEXTS
 from questions.figures import FIGURE, BadFigure, show
 from questions.models import Note, Question, SearchDocument, SearchWord
@@ -38,8 +41,13 @@ from questions.words import Bag, Term
 
 FILE = Path(__file__).resolve().parent / "bank" / "search.toml"
 Kind = SearchDocument.Kind
-SHOWN = {Kind.QUESTION: 5, Kind.LAB: 3, Kind.FLAG: 3, Kind.NUMBER: 2, Kind.TERM: 2}  # hits of each kind at first
+SHOWN = {  # hits of each kind at first
+    Kind.QUESTION: 5, Kind.OWN: 3, Kind.LAB: 3, Kind.FLAG: 3, Kind.NUMBER: 2, Kind.TERM: 2,
+}
 MOST_TEXT = 100
+MOST_LETTERS = 60  # of a word that is kept
+MOST_WEIGHED = 1_000  # of a person's own cards
+AT_ONCE = 500  # of them
 CODE = re.compile(r"`[^`]*`|\[\[.*?\]\]")
 FAINT = 0.35  # of the best hit's score: what answers less than that is no hit
 ALWAYS = 3  # but for so many
@@ -48,6 +56,9 @@ HOLDING = {
     "postgresql": "SELECT id FROM questions_searchdocument"
                   " WHERE array_to_tsvector(string_to_array(words, ' ')) @@ %s::tsquery",
 }
+AND, OR, QUOTED, BEGUN = {  # a stem holds letters and digits alone
+    "sqlite": (" AND ", " OR ", '"%s"', '"%s"*'), "postgresql": (" & ", " | ", "'%s'", "'%s':*"),
+}[connection.vendor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +90,10 @@ def read_words(path: Path = FILE) -> Words:
 
 
 def documents() -> Iterator[SearchDocument]:
-    """Everything that can be found, as it stands now; not yet stored."""
+    """Everything that can be found but for people's own cards, as it stands now; not yet stored."""
     for question in Question.objects.select_related("topic"):
         yield of_question(question)
-    for note in Note.objects.filter(kind=Note.Kind.NUMBER).select_related("topic"):
+    for note in Note.objects.filter(owner=None).select_related("topic"):
         yield of_note(note)
     yield from map(of_lab, LABS.values())
     yield from map(of_flag, FLAGS)
@@ -95,6 +106,7 @@ def document(
     """A document found by `texts`, those of words.FIELDS, and by whole phrases that ask for it."""
     laid = tuple(texts.get(name, "") for name in words.FIELDS)
     counts, lengths = words.counted(laid)
+    counts = {word: count for word, count in counts.items() if len(word) <= MOST_LETTERS}
     more["phrases"] = [words.stems_of(phrase) for phrase in (title, *asked_as)]
     said = repr((title, sorted(counts.items()), sorted((name, str(value)) for name, value in more.items())))
     return SearchDocument(
@@ -142,8 +154,28 @@ def of_note(note: Note) -> SearchDocument:
     ask = re.sub(r"`(.*?)`", r"\1", note.ask)
     return document(
         Kind.NUMBER, note.slug, ask, {"title": ask, "ask": f"{note.cue} {note.calc.get('lab', '')}"},
-        line="said on the card, not here", about=note.topic.slug if note.topic else "yours", note=note,
+        line="said on the card, not here", about=note.topic.slug, note=note,
     )
+
+
+def of_own(note: Note) -> SearchDocument:
+    """A person's own card: found by all it says, shown by what it asks, its gaps left open."""
+    front = note.front or note.ask
+    asked = own.asked_line(front) if note.kind == Note.Kind.CLOZE else note.ask
+    one = document(
+        Kind.OWN, note.slug, asked,
+        {"title": asked, "ask": f"{own.filled(front)} {' '.join(note.tags)}", "text": note.back},
+        about=note.topic.slug if note.topic else "yours", note=note,
+    )
+    one.digest = own_rules()  # a note's document is stored with it, so that only other rules make it another
+    return one
+
+
+@lru_cache(maxsize=1)
+def own_rules() -> str:
+    """What an own card's document was made by: a digest of the code that does it."""
+    return sha256(b"".join(Path(module.__file__).read_bytes() for module in (words, own, sys.modules[__name__]))
+                  ).hexdigest()
 
 
 def of_lab(lab: Lab) -> SearchDocument:
@@ -187,8 +219,8 @@ def of_term(term: glossary.Term) -> SearchDocument:
 def rebuild() -> int:
     """Bring the table in step with what can be found; returns how many documents had changed."""
     now = {(one.kind, one.slug): one for one in documents()}
-    held = {(kind, slug): (pk, digest)
-            for pk, kind, slug, digest in SearchDocument.objects.values_list("pk", "kind", "slug", "digest")}
+    bank = SearchDocument.objects.exclude(kind=Kind.OWN)
+    held = {(kind, slug): (pk, digest) for pk, kind, slug, digest in bank.values_list("pk", "kind", "slug", "digest")}
     changed = [one for key, one in now.items() if held.get(key, (0, ""))[1] != one.digest]
     gone = [pk for key, (pk, _) in held.items() if key not in now]
     spoken = synonym_words()
@@ -197,15 +229,31 @@ def rebuild() -> int:
         SearchWord.objects.all().delete()
         store(changed)
         learn_words(now.values())
-    return len(changed) + len(gone)
+    up_to_date = SearchDocument.objects.filter(note=OuterRef("pk"), kind=Kind.OWN, digest=own_rules())
+    others = list(Note.objects.filter(~Exists(up_to_date), owner__isnull=False).values_list("pk", flat=True))
+    for at in range(0, len(others), AT_ONCE):
+        refresh_own(Note.objects.filter(pk__in=others[at:at + AT_ONCE]).select_related("topic"))
+    return len(changed) + len(gone) + len(others)
 
 
 @transaction.atomic
 def refresh(row: Question | Note) -> None:
-    """Bring the document of one question or number card in step with it."""
+    """Bring the document of one question, number card or own card in step with it."""
+    if isinstance(row, Note) and row.owner_id:
+        refresh_own([row])
+        return
     one = of_note(row) if isinstance(row, Note) else of_question(row)
     store([one])
     learn_words([one])
+
+
+@transaction.atomic
+def refresh_own(notes: Iterable[Note]) -> None:
+    """Bring the documents of these own cards in step with them. Their words stay between them and their person: what
+    somebody else's slip is read as tells nothing of them."""
+    documents = map(of_own, notes)
+    while some := list(islice(documents, AT_ONCE)):
+        store(some)
 
 
 def store(changed: list[SearchDocument]) -> None:
@@ -215,9 +263,10 @@ def store(changed: list[SearchDocument]) -> None:
         changed, update_conflicts=True, unique_fields=["kind", "slug"], update_fields=parts, batch_size=100)
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            slugs = json.dumps([one.slug for one in changed])
+            keys = json.dumps([(one.kind, one.slug) for one in changed])
             cursor.execute("INSERT OR REPLACE INTO questions_searchtext (rowid, words) SELECT id, words"
-                           " FROM questions_searchdocument WHERE slug IN (SELECT value FROM json_each(%s))", [slugs])
+                           " FROM questions_searchdocument WHERE (kind, slug) IN"
+                           " (SELECT value ->> 0, value ->> 1 FROM json_each(%s))", [keys])
             cursor.execute("DELETE FROM questions_searchtext WHERE rowid NOT IN"
                            " (SELECT id FROM questions_searchdocument)")
 
@@ -226,13 +275,14 @@ def learn_words(found: Iterable[SearchDocument]) -> None:
     """Add the words that a slip may be read as: those of what anybody may find, and of what things are called."""
     counts: Counter[str] = Counter()
     for one in found:
-        if one.question and (one.question.draft or one.question.retired) or one.note and one.note.owner_id:
+        if one.question and (one.question.draft or one.question.retired):
             continue
         texts = [one.title, one.slug, one.line]
         if one.question:
             texts += [getattr(one.question, name) for name in TEXTS]
             texts += field_words().asked_as.get(one.slug, ())
-        counts.update({word for text in texts for word in words.words_of(FIGURE.sub(" ", text)) if len(word) <= 60})
+        said = {word for text in texts for word in words.words_of(FIGURE.sub(" ", text))}
+        counts.update(word for word in said if len(word) <= MOST_LETTERS)
     counts.update(synonym_words())
     SearchWord.objects.bulk_create(
         [SearchWord(word=word, stem=words.stem(word), count=count) for word, count in counts.items()],
@@ -309,13 +359,16 @@ def find(user: User, text: str, of: str = "") -> Found:
     typed = words.words_of(text)
     if not typed:
         return Found(text, [], of=of)
-    slips, begun = meant_by(typed)
+    slips, begun = meant_by(user, typed)
     terms = words.terms_of(text, field_words().synonyms, slips | begun)
-    stems = frozenset(stem for term in terms for stem in term.weights)
     by_kind: dict[str, list[SearchDocument]] = defaultdict(list)
-    for one in visible(user).filter(pk__in=holding(stems)).defer("words", "terms", "digest"):
+    for one in visible(user).filter(pk__in=holding(any_of(terms))).defer("words", "terms", "digest"):
         by_kind[one.kind].append(one)
-    totals = dict(SearchDocument.objects.values_list("kind").annotate(Count("pk")))
+    by_kind[Kind.OWN] = own_holding(user, terms)
+    totals = dict(SearchDocument.objects.filter(kind__in=SHOWN.keys() - {Kind.OWN}).values_list("kind")
+                  .annotate(Count("pk")))
+    if by_kind[Kind.OWN]:
+        totals[Kind.OWN] = access.notes_for(user).filter(owner=user).count()
     marked_stems = frozenset(term.typed for term in terms)
     groups = []
     for kind in [of] if of else Kind.values:
@@ -328,19 +381,41 @@ def find(user: User, text: str, of: str = "") -> Found:
 
 
 def visible(user: User) -> QuerySet[SearchDocument]:
-    """What this person may find."""
+    """What this person may find, but for their own cards."""
     open_to_all = Q(question=None, note=None)
-    return SearchDocument.objects.filter(
-        open_to_all | Q(question__in=access.published()) | Q(note__in=access.notes_for(user)))
+    notes = access.notes_for(user).filter(owner=None)
+    return SearchDocument.objects.filter(open_to_all | Q(question__in=access.published()) | Q(note__in=notes))
 
 
-def holding(stems: Iterable[str]) -> RawSQL:
-    """The keys of the documents that hold at least one of the stems, by the database's full text."""
-    if connection.vendor == "postgresql":
-        query = " | ".join(f"'{stem}'" for stem in sorted(stems))
-    else:
-        query = " OR ".join(f'"{stem}"' for stem in sorted(stems))
-    return RawSQL(HOLDING[connection.vendor], [query])  # a stem holds letters and digits alone
+def visible_own(user: User) -> QuerySet[SearchDocument]:
+    """The person's own cards, the latest first."""
+    drilled = {"note__draft": False, "note__retired": False}
+    return SearchDocument.objects.filter(kind=Kind.OWN, note__owner=user, **drilled).order_by("-pk")
+
+
+def own_holding(user: User, terms: list[Term]) -> list[SearchDocument]:
+    """Of a person's own cards those to be weighed: where too many hold one of the terms, those that hold all of them,
+    then the latest."""
+    found: dict[int, SearchDocument] = {}
+    for query in (all_of(terms), any_of(terms)):
+        held = visible_own(user).filter(pk__in=holding(query)).defer("words", "terms", "digest")
+        found = {one.pk: one for one in held[:MOST_WEIGHED]} | found
+    return list(found.values())
+
+
+def holding(query: str) -> RawSQL:
+    """The keys of the documents that the database's full text finds by a query in its own language."""
+    return RawSQL(HOLDING[connection.vendor], [query])
+
+
+def any_of(terms: list[Term]) -> str:
+    """The query for what holds at least one stem of the terms."""
+    return OR.join(sorted({QUOTED % stem for term in terms for stem in term.weights}))
+
+
+def all_of(terms: list[Term]) -> str:
+    """The query for what holds a stem of each of the terms."""
+    return AND.join(f"({any_of([term])})" for term in terms)
 
 
 def best(terms: list[Term], found: list[SearchDocument], total: int) -> list[SearchDocument]:
@@ -350,21 +425,30 @@ def best(terms: list[Term], found: list[SearchDocument], total: int) -> list[Sea
     return [one for at, (score, one) in enumerate(ranked) if at < ALWAYS or score >= FAINT * ranked[0][0]]
 
 
-def meant_by(typed: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+def meant_by(user: User, typed: list[str]) -> tuple[dict[str, str], dict[str, str]]:
     """What the unknown words of a text were read as: slips, and the word that the last one begins."""
     stems = {word: words.stem(word) for word in typed if word not in words.STOPS}
     known = set(SearchWord.objects.filter(stem__in=set(stems.values())).values_list("stem", flat=True))
     slips, begun = {}, {}
-    for word in (word for word, stem in stems.items() if stem not in known):
+    for word, stem in stems.items():
+        if stem in known or visible_own(user).filter(pk__in=holding(QUOTED % stem)).exists():
+            continue
         if word == typed[-1] and len(word) > 1:
             longer = SearchWord.objects.filter(word__startswith=word).order_by("-count", "word").first()
-            if longer:
-                begun[word] = longer.word
+            if meant := longer.word if longer else own_begun(user, word):
+                begun[word] = meant
                 continue
         near = SearchWord.objects.annotate(size=Length("word")).filter(size__range=(len(word) - 2, len(word) + 2))
         if meant := words.nearest(word, dict(near.values_list("word", "count"))):
             slips[word] = meant
     return slips, begun
+
+
+def own_begun(user: User, word: str) -> str:
+    """The word that this one begins in the latest of the person's own cards with such a word; empty without one."""
+    latest = visible_own(user).filter(pk__in=holding(BEGUN % word)).values_list("words", flat=True).first()
+    longer = (one for one in (latest or "").split() if one.startswith(word) and words.stem(one) == one)
+    return next(longer, "")
 
 
 def marked(text: str, stems: frozenset[str]) -> SafeString:
@@ -387,6 +471,8 @@ def address_of(one: SearchDocument) -> str:
     """Where a document is to be read."""
     if one.kind == Kind.QUESTION:
         return reverse("flashcards:question", args=[one.slug])
+    if one.kind == Kind.OWN:
+        return reverse("flashcards:edit_own_card", args=[one.note_id])
     if one.kind == Kind.NUMBER:
         return f"{reverse('flashcards:numbers')}?topic={one.about}#number-{one.slug}"
     if one.kind == Kind.TERM:

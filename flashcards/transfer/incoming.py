@@ -13,6 +13,7 @@ from flashcards.memory import Due, Memory
 from flashcards.models import Card, Review, State
 from flashcards.own_cards import fields_of_words
 from flashcards.study_day import start_of, study_day
+from questions import search
 from questions.export import key_of, new_slug
 from questions.models import Note
 
@@ -101,6 +102,7 @@ def write(user: User, notes: Iterable[Incoming], clock: Clock, now: datetime) ->
              **fields_of_words(note.kind, note.front, note.back, note.tags, note.reverse)) for note in notes
     ]
     Note.objects.bulk_create(rows)
+    search.refresh_own(rows)
     cards = [
         (Card(user=user, note=row, direction=side.direction), side)
         for row, note in zip(rows, notes, strict=True) for side in note.sides

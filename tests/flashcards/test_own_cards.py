@@ -4,12 +4,13 @@ from datetime import timedelta
 import pytest
 
 from accounts.models import User
+from accounts.rows import Taken
 from flashcards import own_cards, queue, services
 from flashcards.models import Card, Rating
 from flashcards.own_desk import sides_of
 from flashcards.own_forms import FORMS
-from questions import access, own, search
-from questions.models import Note
+from questions import access, export, own, search
+from questions.models import Note, SearchDocument, SearchWord
 from questions.services import inline
 from tests.flashcards.conftest import NOON
 from tests.flashcards.test_numbers import write_notes
@@ -80,7 +81,78 @@ def test_nobody_else_meets_them(ada: User, eve: User) -> None:
     services.ensure_cards(eve)
     assert not Card.objects.filter(user=eve).exists()
     assert not access.notes_for(eve).exists()
-    assert search.find(eve, "zebra").total == 0
+    assert search.find(eve, "zebra").total == search.find(eve, "front").total == 0
+
+
+def found(user: User, text: str) -> list[str]:
+    """The fronts of the own cards that a person's search finds, the best first."""
+    return [hit.document.note.front for group in search.find(user, text).groups for hit in group.hits]
+
+
+def test_one_finds_ones_own_by_front_back_gap_and_tag_and_the_front_counts_most(ada: User) -> None:
+    add(ada, "basic", front="Ducks", back="They preempted the zebras.")
+    add(ada, "basic", front="Which zebra waits?", back="None.")
+    add(ada, "cloze", front="A {{c1::kangaroo::animal}} hops", back="")
+    add(ada, "basic", front="Tagged", tags="wombat")
+    assert found(ada, "zebra") == ["Which zebra waits?", "Ducks"]
+    assert found(ada, "preemption") == ["Ducks"]  # another form of the word
+    assert found(ada, "zeb") == ["Which zebra waits?", "Ducks"]  # the last word may be begun only
+    assert found(ada, "kangaroo") == ["A {{c1::kangaroo::animal}} hops"]
+    assert found(ada, "wombat") == ["Tagged"]
+
+
+def test_a_hit_leaves_the_gap_open_and_leads_to_the_card(ada: User) -> None:
+    note = add(ada, "cloze", front="A {{c1::kangaroo::animal}} {{c2::hops}}", back="")
+    (hit,) = search.find(ada, "kangaroo").groups[0].hits
+    assert (hit.title, hit.line, hit.address) == ("A [animal] […]", "", f"/my-cards/{note.pk}/")
+
+
+def test_a_card_changed_is_found_by_what_it_says_now_and_a_retired_one_not(ada: User) -> None:
+    note = add(ada, "basic", front="Zebra")
+    own_cards.save(ada, own_cards.fields_of_words(Note.Kind.BASIC, "Okapi", "Back", []), NOON, note)
+    assert (found(ada, "zebra"), found(ada, "okapi")) == ([], ["Okapi"])
+    own_cards.set_retired(note, True, NOON)
+    assert found(ada, "okapi") == []
+
+
+def test_a_word_of_ones_own_is_no_slip_and_nobody_elses_slip_is_read_as_it(ada: User, eve: User) -> None:
+    SearchWord.objects.create(word="cached", stem="cach", count=9)
+    add(ada, "basic", front="Cashed")
+    assert found(ada, "cashed") == ["Cashed"]
+    assert search.find(ada, "cashed").read_as == ""
+    assert search.find(eve, "cashed").read_as == "cached"
+    assert search.find(eve, "cash").total == search.find(eve, "cashd").total == 0
+
+
+ODD_WORDS = ["Ünïcode wörd", "Привет мир", "x" * 5_000 + " tail", "1.5 ½ ²", "日本語 テスト", "o'brien \\ & | ! :*"]
+
+
+@pytest.mark.parametrize("text", ODD_WORDS)
+def test_odd_words_are_kept_and_found(ada: User, text: str) -> None:
+    add(ada, "basic", front=text)
+    assert found(ada, text.split()[-1] if len(text) > 100 else text) == [text]
+
+
+def test_of_a_deck_that_holds_a_word_too_often_those_that_hold_all_are_weighed(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MOST_WEIGHED", 3)
+    add(ada, "basic", front="zebra stripes")
+    for at in range(5):
+        add(ada, "basic", front=f"zebra number {at}")
+    assert found(ada, "zebra stripes")[0] == "zebra stripes"
+    assert search.find(ada, "zebra").total == 3
+
+
+def test_what_is_brought_along_is_found_and_a_rebuild_finds_what_was_never_read(ada: User, eve: User) -> None:
+    note = add(ada, "basic", front="Zebra")
+    part = export.of(ada)
+    export.put(eve, part, NOON, Taken())
+    assert found(eve, "zebra") == ["Zebra"]
+    search.rebuild()
+    assert search.rebuild() == 0
+    SearchDocument.objects.filter(note=note).delete()
+    assert (search.rebuild(), found(ada, "zebra")) == (1, ["Zebra"])
 
 
 def test_they_come_before_the_banks_and_are_not_among_its_numbers(ada: User) -> None:

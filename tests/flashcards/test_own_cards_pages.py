@@ -1,17 +1,19 @@
 """My cards, export and import as pages: empty, filled, refused, another person's, and signed out."""
 import json
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import User
 from flashcards import own_cards, services
 from flashcards.models import Card, Rating, Upload
 from flashcards.own_forms import FORMS
 from flashcards.transfer import bringing, everything
-from questions.models import Note
+from questions.models import Embargo, Note
 from tests.flashcards.conftest import NOON
 
 MINE, NEW = "/my-cards/", "/my-cards/new/"
@@ -60,6 +62,20 @@ def test_a_card_is_written_found_changed_and_retired(as_ada: Client, ada: User):
     assert "1 retired" in page
     assert "Blocks hold 32 tokens" in text(as_ada.get(MINE, {"show": "retired"}))
     assert "It was so already." in text(as_ada.post(f"{MINE}{note.pk}/retire/", follow=True))
+
+
+def test_the_search_finds_it_for_its_person_alone_and_is_closed_in_an_interview(
+    as_ada: Client, client: Client, eve: User, ada: User, note: Note
+):
+    page = text(as_ada.get("/search/", {"q": "prompt tokens"}))
+    assert f'<a href="{MINE}{note.pk}/">' in page
+    assert "at once" not in page  # the other side
+    client.force_login(eve)
+    assert f"{MINE}{note.pk}/" not in text(client.get("/search/", {"q": "prompt tokens"}))
+    now = timezone.now()
+    Embargo.objects.create(user=ada, reference="room", begins_at=now, ends_at=now + timedelta(hours=1))
+    answer = as_ada.get("/search/", {"q": "prompt tokens"})
+    assert (answer.status_code, f"{MINE}{note.pk}/" in answer.content.decode()) == (403, False)
 
 
 def test_a_fault_keeps_what_was_typed(as_ada: Client):
