@@ -190,6 +190,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "drillapp.middleware.keep_daily_copy",
     "drillapp.middleware.CloseAnswers",
+    "mocks.middleware.LeadToRoom",
     "drillapp.middleware.lead_back",
     "drillapp.middleware.show_forms_address",
 ]

@@ -450,6 +450,31 @@ def test_a_questions_own_lab_stands_a_step_before_already(
     assert Event.objects.filter(kind="push_lab").count() == 1
 
 
+def test_the_labs_own_address_leads_its_candidate_to_the_room_while_it_waits(
+    asking: Interview, as_ada: Client, as_ben: Client, client: Client, room: str, do: Any
+):
+    assert as_ada.get(KV).status_code == 200
+    do(as_ben, "push_lab", address=KV)
+    for address in (KV, f"{KV}?layers=64"):
+        assert as_ada.get(address).url == f"{room}lab/"
+    assert "say there first what it will show" in as_ada.get(KV, follow=True).content.decode()
+    assert as_ada.get(KV, headers=HTMX)["HX-Redirect"] == f"{room}lab/"
+    told = as_ada.get(f"{KV}.json")
+    assert (told.status_code, told.json()["result"]) == (403, None)
+    assert [one.get(KV).status_code for one in (as_ben, client)] == [200, 200]
+    assert as_ada.get("/labs/scheduler").status_code == 200
+    as_ada.get(f"{room}lab/", {"ask": "1", "said": "100"}, headers=HTMX)
+    assert as_ada.get(KV).status_code == 200
+
+
+def test_a_lab_that_waits_keeps_nobody_who_is_out_of_the_room(
+    asking: Interview, as_ada: Client, as_ben: Client, ada: User, do: Any
+):
+    do(as_ben, "push_lab", address=KV)
+    Membership.objects.filter(user=ada).delete()
+    assert as_ada.get(KV).status_code == 200
+
+
 def test_an_interviewer_who_opens_the_rooms_lab_sets_nothing(asking: Interview, as_ben: Client, room: str, do: Any):
     do(as_ben, "push_lab", address=KV)
     assert as_ben.get(f"{room}lab/", {"layers": "64"}).status_code == 200
