@@ -59,8 +59,8 @@ def habits_of(user: User) -> Habits:
 
 
 def effort_of(user: User) -> tuple[float, float, float, float]:
-    """How long each grade takes the person, as a multiple of their pace with cards of its kind; a lapse has a second
-    look, which ends in Good. A grade seldom timed takes as long as any."""
+    """How long each grade takes the person, as a multiple of their pace with cards of its kind. A grade seldom timed
+    takes as long as any."""
     pace = queue.pace_of(user)
     timed = Review.objects.filter(card__user=user, was__in=(State.NEW, State.REVIEW), attempt__seconds__gt=0).answers()
     taken: dict[int, list[float]] = {grade: [] for grade in (1, 2, 3, 4)}
@@ -69,7 +69,7 @@ def effort_of(user: User) -> tuple[float, float, float, float]:
         if usual := pace.get(kind or "number"):
             taken[grade].append(seconds / usual)
     again, hard, good, easy = (median(ratios) if len(ratios) >= TIMED_FROM else 1.0 for ratios in taken.values())
-    return again + good, hard, good, easy
+    return again, hard, good, easy
 
 
 def terms_of(profile: Profile, today: date) -> Terms:
@@ -79,6 +79,8 @@ def terms_of(profile: Profile, today: date) -> Terms:
         new_questions_per_day=profile.new_questions_per_day, new_numbers_per_day=profile.new_numbers_per_day,
         reviews_per_day=profile.reviews_per_day, maximum_interval=profile.maximum_interval,
         interview=(profile.interview_day - today).days if profile.interview_day else None,
+        question_steps=len(queue.waits(profile.question_steps)), number_steps=len(queue.waits(profile.number_steps)),
+        relearning_steps=len(queue.waits(profile.relearning_steps)), fuzz=profile.fuzz,
     )
 
 

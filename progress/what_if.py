@@ -1,6 +1,6 @@
 """What another desired retention would ask and bring: the coming year played many times with a person's own habits."""
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +15,7 @@ from flashcards import queue
 from flashcards.foresight import deck_of, habits_of, terms_of
 from flashcards.memory import DEFAULT_PARAMETERS, recall_after
 from flashcards.models import Attempt, Card, Review, Work
-from flashcards.projection import Deck, Habits, Terms, project
+from flashcards.projection import Deck, Habits, Play, Terms, project_all
 from flashcards.study_day import study_day
 from flashcards.works import Tell
 from progress import fit
@@ -25,6 +25,7 @@ from progress.fitting import answers_of
 GRID = (0.70, 0.75, 0.80, 0.83, 0.85, 0.87, 0.89, 0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97)
 DAYS = 365
 REPLICAS = 16
+AT_ONCE = 500_000  # cards of all plays, of some 100 bytes each, that are played together
 PLAYED = {
     "asked": float, "cards": int, "begun": int, "known": float, "days": int, "replicas": int, "answers": int,
     "reviews_per_day": int, "lately": float, "defaults": [str],
@@ -74,18 +75,19 @@ def outcomes(
     strengths: Sequence[float] = (1.0,), tell: Tell = lambda share, stage: None,
 ) -> list[Outcome]:
     """The year at each desired retention, from the same deck and, play by play, the same luck; the plays take the
-    strengths (of project()) in turn."""
-    found = []
-    for at, retention in enumerate(retentions):
-        plays = []
-        for play in range(replicas):
-            tell((at + play / replicas) / len(retentions), f"Playing a year at {retention:.2f}")
-            course = project(
-                deck, replace(terms, desired_retention=retention), habits, days=days, seed=seed + play,
-                known_from=days - 1, strength=strengths[play % len(strengths)])
-            plays.append((course.seconds.mean() / 60, course.known[-1], (course.held > 0).mean()))
-        minutes, known, held = zip(*plays, strict=True)
-        found.append(Outcome(retention, _spread(minutes), _spread(known), float(np.mean(held))))
+    strengths in turn."""
+    found: list[Outcome] = []
+    at_once = max(AT_ONCE // (replicas * max(len(deck.new), 1)), 1)
+    while asked := retentions[len(found):len(found) + at_once]:
+        tell(len(found) / len(retentions), f"Playing a year at {asked[0]:.2f}")
+        plays = [Play(retention, seed + play, strengths[play % len(strengths)])
+                 for retention in asked for play in range(replicas)]
+        courses = project_all(deck, terms, habits, plays, days=days, known_from=days - 1)
+        for at, retention in enumerate(asked):
+            years = courses[at * replicas:(at + 1) * replicas]
+            held = np.mean([year.held > 0 for year in years])
+            found.append(Outcome(retention, _spread([year.seconds.mean() / 60 for year in years]),
+                                 _spread([year.known[-1] for year in years]), float(held)))
     return found
 
 

@@ -48,7 +48,7 @@ def test_one_day_of_new_cards_never_forgotten_takes_their_seconds() -> None:
 
 
 def test_a_grade_that_takes_longer_takes_its_multiple() -> None:
-    habits = Habits(first=(0, 1, 0, 0), effort=(2, 3, 1, 1))
+    habits = Habits(first=(0, 1, 0, 0), effort=(1, 3, 1, 1))
     one, = outcomes(new_deck(6), TERMS, habits, [0.9], days=1, replicas=3, seed=1)
     assert one.minutes == Spread(3, 3, 3)
 
@@ -63,6 +63,12 @@ def test_a_limit_that_binds_holds_minutes_down_and_says_so() -> None:
 
 def test_the_same_seed_is_the_same_year() -> None:
     assert play() == play()
+
+
+def test_years_are_the_same_however_many_are_played_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = play()
+    monkeypatch.setattr(what_if, "AT_ONCE", 1)
+    assert play() == together
 
 
 def test_an_outcome_is_read_as_it_was_kept() -> None:
@@ -95,17 +101,17 @@ def test_without_a_card_it_comes_to_nothing_in_words(ada: User) -> None:
 
 
 def test_each_grade_takes_as_long_as_it_took(deal: Callable[[int], list[Card]]) -> None:  # noqa: F811
-    """20 answers Good in 60 s and 20 Hard in 120 s: the pace is 90 s, so Good takes 2/3 of it and Hard 4/3; the second
-    look of a lapse ends in Good; what was never timed takes the pace."""
+    """20 answers Good in 60 s and 20 Hard in 120 s: the pace is 90 s, so Good takes 2/3 of it and Hard 4/3; what was
+    never timed takes the pace."""
     cards = deal(40)
-    assert effort_of(cards[0].user) == (2, 1, 1, 1)
+    assert effort_of(cards[0].user) == (1, 1, 1, 1)
     for number, card in enumerate(cards):
         rating = (Rating.GOOD, Rating.HARD)[number % 2]
         services.open_card(card, NOON)
         then = NOON + timedelta(seconds=(60, 120)[number % 2])
         attempt = services.commit_attempt(card, ordinal=1, now=then)
         services.answer_card(card, rating, ordinal=1, now=then, attempt=attempt)
-    assert effort_of(cards[0].user) == pytest.approx((1 + 2 / 3, 4 / 3, 2 / 3, 1))
+    assert effort_of(cards[0].user) == pytest.approx((1, 4 / 3, 2 / 3, 1))
 
 
 # How well one remembers
