@@ -18,8 +18,9 @@ View = Callable[[HttpRequest], HttpResponse]
 # until it is named here. Of the rooms only the person's own is open.
 OPEN_IN_AN_INTERVIEW = {
     "healthz", "keys_page", "flashcards:today", "flashcards:predict", "flashcards:calendar", "flashcards:stop_mail",
-    "flashcards:settings", "flashcards:effect", "flashcards:default_settings", "flashcards:renew_calendar",
-    "flashcards:remove_calendar", "questions:glossary", "admin:logout", "mocks:mock", "mocks:join", "mocks:team",
+    "flashcards:settings", "flashcards:effect", "flashcards:default_settings", "flashcards:moving",
+    "flashcards:renew_calendar", "flashcards:remove_calendar", "questions:glossary", "admin:logout", "mocks:mock",
+    "mocks:join", "mocks:team",
     "mocks:feed",  # asked every second: it judges by itself, and only where there is something to tell
 }
 OPEN_SPACES = {"accounts", "calculators"}

@@ -155,6 +155,7 @@ DRILL_SOUNDNESS = ["flashcards.soundness", "mocks.soundness"]
 WORKS = {
     "fit": "progress.fitting.fit_log", "what_if": "progress.what_if.play",
     "import": "flashcards.transfer.bringing.bring", "adopt": "flashcards.adoption.take",
+    "move": "flashcards.rescheduling.take",
 }
 
 INSTALLED_APPS = [

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.forms import ProfileForm
 from accounts.models import CalendarKey, Profile
-from drillapp.htmx import wants_fragment
-from flashcards import foresight, reminders, services
+from drillapp.htmx import render_page, wants_fragment
+from flashcards import foresight, reminders, rescheduling, services
 from flashcards.setting_rows import changed_labels, setting_groups
 
 UNDOABLE = "undoable"
@@ -26,12 +26,29 @@ def settings_page(request: HttpRequest) -> HttpResponse:
         form.save()
         changed = ", ".join(changed_labels(form))
         said = f"Saved: {changed}." if changed else "Nothing was changed."
+        if "move" in request.POST and rescheduling.is_long(request.user, timezone.now()):
+            rescheduling.begin(request.user, timezone.now())
+            messages.success(request, said)
+            return redirect("flashcards:moving")
         moved = services.reschedule(request.user, timezone.now()) if "move" in request.POST else 0
         if "move" in request.POST:
             said += f" {moved} card{'' if moved == 1 else 's'} moved."
         messages.success(request, said, extra_tags=UNDOABLE if moved else "")
         return redirect("flashcards:settings")
     return render(request, "flashcards/settings.html", context(request, form))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def moving_page(request: HttpRequest) -> HttpResponse:
+    """How far the moving of what is scheduled is, or what came of it; it can be begun again."""
+    if request.method == "POST":
+        rescheduling.begin(request.user, timezone.now())
+        return redirect("flashcards:moving")
+    desk = rescheduling.MoveDesk(request.user, timezone.now())
+    if wants_fragment(request) and not desk.is_running:
+        messages.info(request, desk.lead)
+    return render_page(request, "flashcards/moving.html", "flashcards/_moving_turn.html", {"desk": desk})
 
 
 @require_POST

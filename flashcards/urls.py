@@ -53,6 +53,7 @@ urlpatterns = [
     path("numbers/<slug:slug>/", views.number_page, name="number"),
     path("numbers/<slug:slug>/note/", question_views.number_note, name="number_note"),
     path("settings/", setting_views.settings_page, name="settings"),
+    path("settings/moving/", setting_views.moving_page, name="moving"),
     path("settings/effect/", setting_views.effect, name="effect"),
     path("settings/defaults/", setting_views.default_settings, name="default_settings"),
     path("calendar/renew/", reminder_views.renew_calendar, name="renew_calendar"),

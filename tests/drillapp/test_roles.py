@@ -27,7 +27,7 @@ ROWS = {
         flashcards:export_file flashcards:history flashcards:import flashcards:new_own_card flashcards:new_quiz
         flashcards:numbers flashcards:own_cards flashcards:predict flashcards:print flashcards:question
         flashcards:questions flashcards:quizzes flashcards:remove_calendar flashcards:renew_calendar
-        flashcards:review flashcards:settings flashcards:today flashcards:undo flashcards:undo_action
+        flashcards:moving flashcards:review flashcards:settings flashcards:today flashcards:undo flashcards:undo_action
         flashcards:undo_catch_up mocks:mock mocks:new_team mocks:solo progress:csv progress:fit progress:page
         progress:readiness progress:readiness_csv progress:start_fit progress:start_what_if progress:what_if
         questions:glossary questions:search
