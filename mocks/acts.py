@@ -7,10 +7,12 @@ from django.http import QueryDict
 
 from mocks import lab_address
 from mocks.room import Room
+from mocks.sides import mark_of
 
 NO_NUMBER = -1  # what a field holds that is no whole number: no place in any list, no score
 MOVING = frozenset({"start", "call_off", "ask", "phase", "skip", "debrief", "end"})  # these name where they start from
 MARKED = ("evidence", "comment")
+WRITTEN = {"scratch": ("text",), "score": MARKED}  # the texts that a page keeps as they are typed, and marks
 CALLED = ("verdict", "level", "reason")
 
 
@@ -35,6 +37,18 @@ def key_of(form: QueryDict) -> UUID | None:
 def stamp_of(form: QueryDict, kind: str) -> str | None:
     """Where the page saw the interview; only acts that move it on depend on that."""
     return form.get("stamp", "") if kind in MOVING else None
+
+
+def mark_in(form: QueryDict, name: str) -> str:
+    """What the page names as the text that a field goes on from; "" where it says nothing of it."""
+    return form.get(f"mark-{name}", "")
+
+
+def without_untouched(detail: Mapping[str, Any], form: QueryDict) -> dict[str, Any]:
+    """What a whole form says, less the evidence and comment that stand in it as its page showed them: a page left open
+    undoes nothing that was written elsewhere."""
+    return {name: value for name, value in detail.items()
+            if name not in MARKED or mark_in(form, name) != mark_of(value)}
 
 
 def nothing(form: QueryDict) -> dict[str, Any]:

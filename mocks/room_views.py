@@ -100,10 +100,10 @@ def act(request: HttpRequest, code: str, kind: str) -> HttpResponse:
                          "position": form.get("position", "")}
         if not wants_json(request):
             messages.error(request, str(refusal))
-    if event and kind == "scratch" and not wants_json(request) and (other := kept(event, form).get("other")):
-        messages.info(request, f"Another page of yours had written this meanwhile; yours took its place: {other}")
     if wants_json(request):
-        return JsonResponse({"fault": failed["why"]} if failed else kept(event, form))
+        return JsonResponse({"fault": failed["why"]} if failed else kept(kind, event, form))
+    for other in kept(kind, event, form).get("others", {}).values():
+        messages.info(request, f"Another page of yours had written this meanwhile; yours took its place: {other}")
     fresh = access.room_for(request.user, code)
     page = RoomPage(fresh, now, look=look_of(form), failed=failed)
     if wants_fragment(request):
@@ -143,6 +143,8 @@ def do(presence: Presence, kind: str, request: HttpRequest, now: Any) -> Event |
     if kind == "start":
         return services.begin(request.user, row, now, acts.key_of(form), stamp=form.get("stamp", ""))
     detail = acts.READERS[kind](form)
+    if not wants_json(request):
+        detail = acts.without_untouched(detail, form)
     if acts.changes_nothing(kind, detail, row.folded(), presence.who):
         return None
     return services.record(
@@ -158,19 +160,26 @@ def who_moved(presence: Presence) -> str:
     return f"{who} moved on meanwhile; this is how the interview stands now. Nothing was done twice."
 
 
-def kept(event: Event | None, form: Any) -> dict[str, Any]:
-    """What a field that is kept as one types is told: for a scratchpad what it goes on from now, and the text of
-    another device that it took the place of."""
-    if event is None or event.kind != "scratch":
-        return {"mark": mark_of(acts.text_of(form, "text"))} if "text" in form else {}
-    before = Event.objects.filter(
-        interview=event.interview_id, kind="scratch", ordinal__lt=event.ordinal,
-        detail__position=event.detail["position"]).last()
-    replaced = before.detail["text"] if before else ""
-    told = {"mark": mark_of(event.detail["text"])}
-    if form.get("mark") and form["mark"] != mark_of(replaced) and replaced.strip():
-        told["other"] = replaced
-    return told
+def kept(kind: str, event: Event | None, form: Any) -> dict[str, dict[str, str]]:
+    """What fields that are kept as one types are told, by their names: the `marks` that they go on from now, and the
+    texts of `others`, devices of the same person, that they took the place of."""
+    names = [name for name in acts.WRITTEN.get(kind, ()) if name in form]
+    told = {"marks": {name: mark_of(acts.text_of(form, name)) for name in names}} if names else {}
+    replaced = {
+        name: text_before(event, name) for name in names
+        if event and name in event.detail and acts.mark_in(form, name)}
+    others = {
+        name: text for name, text in replaced.items() if text.strip() and acts.mark_in(form, name) != mark_of(text)}
+    return told | ({"others": others} if others else {})
+
+
+def text_before(event: Event, name: str) -> str:
+    """What its writer had in that field before this act, "" where nothing."""
+    place = {f"detail__{part}": event.detail[part] for part in ("position", "point") if part in event.detail}
+    earlier = Event.objects.filter(
+        interview=event.interview_id, kind=event.kind, who=event.who, ordinal__lt=event.ordinal,
+        detail__has_key=name, **place)
+    return earlier.last().detail[name] if earlier.exists() else ""
 
 
 def look_of(form: Any) -> int | None:

@@ -96,11 +96,6 @@ class Scratch:
     text: str
     open: bool
 
-    @property
-    def mark(self) -> str:
-        """What a page names as the text that it goes on from."""
-        return mark_of(self.text)
-
 
 @dataclass(frozen=True, slots=True)
 class CandidateSide:

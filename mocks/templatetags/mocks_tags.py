@@ -3,7 +3,7 @@ from uuid import uuid4
 
 from django import template
 
-from mocks.sides import Clock
+from mocks.sides import Clock, mark_of
 
 BAR = 176  # units of the bar that a clock fills, up to its wall
 
@@ -40,6 +40,12 @@ def over_by(measured: Clock, now_ms: int) -> int:
 def bar_by(measured: Clock, now_ms: int) -> str:
     """The bar's width by then."""
     return f"{BAR * min(1, measured.at(now_ms) / max(1, measured.allowed_ms)):.1f}"
+
+
+@register.filter
+def mark(text: str) -> str:
+    """What a page names as the text that a field goes on from."""
+    return mark_of(text)
 
 
 @register.simple_tag

@@ -216,12 +216,60 @@ def test_two_devices_of_the_candidate_stay_alike_and_lose_nothing(
     typed(desk).fill("on the desk, more")
     is_kept(desk)
     ada_at.context.set_offline(False)
-    expect(ada_at.locator("[data-other]")).to_contain_text("on the desk, more")
+    expect(ada_at.locator("[data-other=text]")).to_contain_text("on the desk, more")
     expect(typed(desk)).to_have_value("on the phone")
-    expect(desk.locator("[data-other]")).to_contain_text("this stood here before")
-    expect(desk.locator("[data-other]")).to_contain_text("on the desk, more")
+    expect(desk.locator("[data-other=text]")).to_contain_text("this stood there before")
+    expect(desk.locator("[data-other=text]")).to_contain_text("on the desk, more")
     press(ada_at, "Add it below mine")
     expect(typed(desk)).to_have_value("on the phone\n\non the desk, more")
+    faults[:] = [line for line in faults if not cut(line)]
+
+
+def test_two_devices_of_an_interviewer_lose_no_evidence(
+    visit: Visit, ben_at: Page, ben: User, room: str, interview: Interview, faults: list[str]  # noqa: F811
+):
+    begun(ben_at)
+    tablet = visit(user=ben)
+    tablet.goto(room)
+
+    def evidence(page: Page) -> Any:
+        return page.locator("[name=evidence]").first
+
+    for page in (ben_at, tablet):
+        page.locator(".anchor").nth(1).click()
+    evidence(ben_at).fill("at the desk")
+    expect(evidence(tablet)).to_have_value("at the desk")
+    tablet.context.set_offline(True)
+    evidence(tablet).fill("on the tablet")
+    evidence(ben_at).fill("at the desk, more")
+    expect(ben_at.locator(".point [data-told]").first).to_have_text("kept")
+    tablet.context.set_offline(False)
+    for page, words in ((tablet, "took its place"), (ben_at, "this stood there before")):
+        expect(page.locator("[data-other=evidence]").first.get_by_text(words)).to_be_visible()
+        expect(page.locator("[data-other=evidence]").first).to_contain_text("at the desk, more")
+    press(tablet, "Add it to mine")
+    expect(evidence(ben_at)).to_have_value("on the tablet; at the desk, more")
+    expect(evidence(tablet)).to_be_focused()
+    faults[:] = [line for line in faults if not cut(line)]
+
+
+def test_a_draft_that_comes_back_is_told_what_it_took_the_place_of(
+    visit: Visit, ben_at: Page, ada_at: Page, ada: User, room: str, faults: list[str]
+):
+    begun(ben_at)
+    expect(typed(ada_at)).to_be_visible()
+    ada_at.route("**/do/scratch/", lambda route: route.abort())
+    typed(ada_at).fill("on the phone")
+    expect(ada_at.locator(".scratch-form [data-told]")).to_have_text("not sent yet")
+    ada_at.goto("about:blank")
+    desk = visit(user=ada)
+    desk.goto(room)
+    typed(desk).fill("on the desk")
+    is_kept(desk)
+    ada_at.unroute("**/do/scratch/")
+    ada_at.goto(room)
+    expect(typed(ada_at)).to_have_value("on the phone")
+    expect(ada_at.locator("[data-other=text]")).to_contain_text("on the desk")
     faults[:] = [line for line in faults if not cut(line)]
 
 
@@ -271,7 +319,7 @@ def test_news_that_is_late_takes_no_newer_text_away(ben_at: Page, ada_at: Page, 
     assert typed(ada_at).input_value() == "first words, then more"
     ada_at.unroute("**/feed/**")
     expect(ben_at.locator("pre.scratch")).to_have_text("first words, then more")
-    expect(ada_at.locator("[data-other]")).to_be_hidden()
+    expect(ada_at.locator("[data-other=text]")).to_be_hidden()
 
 
 def test_a_lab_waits_for_a_number_and_then_tells_what_is_set(ben_at: Page, ada_at: Page, room: str):

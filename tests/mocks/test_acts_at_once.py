@@ -40,7 +40,7 @@ def test_every_act_sent_ten_times_is_one(interview: Interview, ada: User, ben: U
     ten("ask", {"position": 0})
     for kind, form in KEYED:
         ten(kind, form)
-    ten("scratch", {"position": 0, "text": "typed", "mark": ""}, ada)
+    ten("scratch", {"position": 0, "text": "typed", "mark-text": ""}, ada)
     ten("phase", {"to": "score"})
     for point in ("first", "second", "third"):
         ten("score", {"position": 0, "point": point, "value": 2})

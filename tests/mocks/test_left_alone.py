@@ -166,7 +166,8 @@ def test_a_scratchpad_that_comes_too_late_stays_in_view(act: Act, interview: Int
     act(ben, "ask", position=0)
     act(ben, "ask", position=1)  # long ago, by the clock of a request
     page = client.post(
-        reverse("mocks:act", args=[interview.code, "scratch"]), {"position": "0", "text": "typed too late", "mark": ""})
+        reverse("mocks:act", args=[interview.code, "scratch"]),
+        {"position": "0", "text": "typed too late", "mark-text": ""})
     assert page.text.count("typed too late") == 1
     assert page.context["room"].unkept["typed"] == "typed too late"
 
@@ -177,7 +178,7 @@ def test_a_form_that_takes_anothers_place_gives_its_text_back(act: Act, intervie
     act(ben, "ask", position=0)
     mark = mark_of("")  # as both pages found it
     for text in ("typed in one tab", "typed in the other"):
-        page = client.post(send, {"position": "0", "text": text, "mark": mark}, follow=True)
+        page = client.post(send, {"position": "0", "text": text, "mark-text": mark}, follow=True)
     assert "typed in one tab" in page.text and "typed in the other" in page.text
 
 

@@ -246,13 +246,13 @@ def test_what_happens_while_a_page_is_made_is_news_for_it(
     def look(row: Interview, now: Any) -> Any:
         state = row.folded()
         if not Event.objects.filter(kind="note").exists():
-            services.record(ben, row, "note", {"text": "meanwhile"}, now)
+            services.record(ben, row, "note", {"text": "as it was made"}, now)
         return state
 
     monkeypatch.setattr(services, "look", look)
     page = text(as_ben, room)
-    assert "meanwhile" not in page
-    assert "meanwhile" in news(as_ben, room, page).content.decode()
+    assert "as it was made" not in page
+    assert "as it was made" in news(as_ben, room, page).content.decode()
 
 
 def test_who_comes_and_goes_is_news(asking: Interview, as_ada: Client, as_ben: Client, room: str, chen: User):
@@ -348,12 +348,37 @@ def test_a_score_is_taken_back(asking: Interview, as_ben: Client, ben: User, do:
 
 def test_the_last_writer_is_told_what_another_device_wrote(asking: Interview, as_ada: Client, do: Any):
     empty = mark_of("")
-    first = do(as_ada, "scratch", headers=JSON, position=0, text="on the phone", mark=empty).json()
-    assert first == {"mark": mark_of("on the phone")}
-    second = do(as_ada, "scratch", headers=JSON, position=0, text="on the desk", mark=empty).json()
-    assert second == {"mark": mark_of("on the desk"), "other": "on the phone"}
-    third = do(as_ada, "scratch", headers=JSON, position=0, text="on the desk\nagain", mark=second["mark"]).json()
-    assert "other" not in third
+    first = do(as_ada, "scratch", headers=JSON, position=0, text="on the phone", **{"mark-text": empty}).json()
+    assert first == {"marks": {"text": mark_of("on the phone")}}
+    second = do(as_ada, "scratch", headers=JSON, position=0, text="on the desk", **{"mark-text": empty}).json()
+    assert second == {"marks": {"text": mark_of("on the desk")}, "others": {"text": "on the phone"}}
+    marks = {"mark-text": second["marks"]["text"]}
+    third = do(as_ada, "scratch", headers=JSON, position=0, text="on the desk\nagain", **marks).json()
+    assert "others" not in third
+
+
+def test_an_interviewers_second_device_is_told_whose_evidence_it_took_the_place_of(
+    asking: Interview, as_ben: Client, do: Any
+):
+    shown = {"mark-evidence": mark_of(""), "mark-comment": mark_of(""), "position": 0, "point": "first"}
+    do(as_ben, "score", headers=JSON, evidence="at the desk", comment="unasked", **shown)
+    do(as_ben, "score", headers=JSON, evidence="of another point", **shown | {"point": "second"})
+    told = do(as_ben, "score", headers=JSON, evidence="on the tablet", **shown).json()
+    assert told == {"marks": {"evidence": mark_of("on the tablet")}, "others": {"evidence": "at the desk"}}
+    again = shown | {"mark-evidence": told["marks"]["evidence"]}
+    assert "others" not in do(as_ben, "score", headers=JSON, evidence="on the tablet, on", **again).json()
+
+
+def test_a_score_form_left_open_undoes_no_words_and_tells_whose_it_replaced(
+    asking: Interview, as_ben: Client, ben: User, room: str, do: Any
+):
+    shown = {"mark-evidence": mark_of(""), "mark-comment": mark_of(""), "position": 0, "point": "first"}
+    do(as_ben, "score", value=1, evidence="at the desk", comment="unasked", **shown)
+    do(as_ben, "score", value=2, evidence="on the tablet", comment="", **shown)
+    asking.refresh_from_db()
+    mark = asking.folded().mark(str(ben.pk), 0, "first")
+    assert (mark.value, mark.evidence, mark.comment) == (2, "on the tablet", "unasked")
+    assert "yours took its place: at the desk" in text(as_ben, room)
 
 
 def test_a_text_of_the_question_before_does_not_land_in_the_next(

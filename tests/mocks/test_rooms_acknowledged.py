@@ -105,7 +105,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomSite]:
 def test_a_server_killed_in_an_interview_has_all_that_it_acknowledged_once(site: RoomSite) -> None:
     ben, chen, ada = site.prepared[:3]
     writers = [
-        Writer(site, ben, "note", "text"), Writer(site, ada, "scratch", "text", {"position": "0", "mark": ""}),
+        Writer(site, ben, "note", "text"), Writer(site, ada, "scratch", "text", {"position": "0", "mark-text": ""}),
         Writer(site, chen, "score", "evidence", {"position": "0", "point": "first"}),
     ]
     with ThreadPoolExecutor(len(writers)) as pool:

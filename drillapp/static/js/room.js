@@ -118,7 +118,7 @@
       if (!mine || isWaiting(mine)) continue;
       if (mine.type === "radio") mine.checked = there.defaultChecked;
       else if (mine.value !== there.value) {
-        if (typedHere.delete(mine.id) && !there.value.includes(mine.value.trim())) other(mine.form, mine.value, "before");
+        if (typedHere.delete(mine.id) && !there.value.includes(mine.value.trim())) other(mine.form, mine.name, mine.value, "before");
         setValue(mine, there.value);
       }
     }
@@ -126,8 +126,8 @@
       const mine = document.getElementById(there.id);
       if (!mine) continue;
       mine.className = there.className + (mine.classList.contains("current") ? " current" : "");
-      const mark = mine.elements.mark;
-      if (mark && !waiting.has(mine)) mark.value = there.elements.mark.value;
+      if (waiting.has(mine)) continue;
+      for (const mark of mine.querySelectorAll('[name^="mark-"]')) mark.value = there.elements[mark.name].value;
     }
     region.dataset.seen = fresh.dataset.seen;
   }
@@ -247,8 +247,17 @@
     keepIn(form, Number(field.dataset.kept));
   }
 
+  // With a draft stands the mark of what it goes on from, so that it takes no other device's place untold.
   function remember(form, name) {
-    try { sessionStorage.setItem(draftName(form, name), valueOf(form, name)); } catch { /* full or forbidden: the field has it */ }
+    const draft = form.elements["mark-" + name].value + " " + valueOf(form, name);
+    try { sessionStorage.setItem(draftName(form, name), draft); } catch { /* full or forbidden: the field has it */ }
+  }
+
+  function remembered(key) {
+    let draft = null;
+    try { draft = sessionStorage.getItem(key); } catch { /* none is remembered */ }
+    const end = draft === null ? -1 : draft.indexOf(" ");
+    return end < 0 ? null : { mark: draft.slice(0, end), text: draft.slice(end + 1) };
   }
 
   function valueOf(form, name) {
@@ -291,8 +300,8 @@
           for (const name of names) if (valueOf(form, name) === values[name]) settle(form, name, false);
         } else {
           for (const name of names) if (valueOf(form, name) === values[name]) settle(form, name, true);
-          if (answer.mark) form.elements.mark.value = answer.mark;
-          if (answer.other) other(form, answer.other, "meanwhile");
+          for (const [name, mark] of Object.entries(answer.marks || {})) form.elements["mark-" + name].value = mark;
+          for (const [name, text] of Object.entries(answer.others || {})) other(form, name, text, "meanwhile");
           keptAt.set(form, performance.now());
           delete form.dataset.refused;
           if (!waiting.has(form)) tell(form, "kept");
@@ -326,8 +335,8 @@
   }
 
   // Two devices of the same person wrote at once: the text that gave way is shown on both, to be taken in or left.
-  function other(form, text, when) {
-    const place = form?.querySelector("[data-other]");
+  function other(form, name, text, when) {
+    const place = form?.querySelector('[data-other="' + name + '"]');
     if (!place || !text.trim()) return;
     const shown = place.querySelector("[data-other-text]");
     const earlier = place.hidden || text.includes(shown.textContent) ? "" : shown.textContent + "\n\n";
@@ -377,23 +386,24 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-take-other], [data-leave-other]");
     if (!button) return;
-    const form = button.form || button.closest("form");
-    const field = form.querySelector("textarea");
+    const place = button.closest("[data-other]");
+    const field = button.form.elements[place.dataset.other];
     if (button.matches("[data-take-other]")) {
-      field.value += "\n\n" + form.querySelector("[data-other-text]").textContent;
+      const between = field.tagName === "TEXTAREA" ? "\n\n" : "; ";
+      field.value = [field.value, place.querySelector("[data-other-text]").textContent].filter(Boolean).join(between);
       noteChange(field);
     }
-    form.querySelector("[data-other]").hidden = true;
+    place.hidden = true;
     field.focus();
   });
 
   // What an earlier look at this page could not send any more.
   function restore() {
     for (const field of document.querySelectorAll("[data-keep] [data-kept]:not([type=radio])")) {
-      let draft = null;
-      try { draft = sessionStorage.getItem(draftName(field.form, field.name)); } catch { /* none is remembered */ }
-      if (draft !== null && draft !== field.value) {
-        field.value = draft;
+      const draft = remembered(draftName(field.form, field.name));
+      if (draft && draft.text !== field.value) {
+        field.value = draft.text;
+        field.form.elements["mark-" + field.name].value = draft.mark;
         noteChange(field);
       }
     }
@@ -519,7 +529,7 @@
   }
 
   tick();
-  for (const name of draftsOfNoField()) showUnkept(sessionStorage.getItem(name), "The question was over before it could be sent.");
+  for (const name of draftsOfNoField()) showUnkept(remembered(name).text, "The question was over before it could be sent.");
   restore();
   markConnection();
   setInterval(tick, 250);
