@@ -117,7 +117,9 @@ def database(name: str = "DATABASE_URL") -> dict[str, object]:
             example = "postgres://user:password@host/name or sqlite:////path/to/file"
             raise ImproperlyConfigured(f"{name} must look like {example}")
     if config["ENGINE"] == "django.db.backends.postgresql":
-        return config | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+        # Django's own cursors never prepare a statement; those that ask for it may.
+        options = {"OPTIONS": config.get("OPTIONS", {}) | {"prepare_threshold": 5}}
+        return config | options | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
     pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA busy_timeout=10000"
     return config | {"OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 10, "init_command": pragmas}}
 
@@ -183,6 +185,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "mocks.quiet.answer_quiet_rooms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

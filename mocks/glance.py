@@ -1,8 +1,10 @@
 """Whether anything is new in a room, for the page that asks every second: one query, and no state is read."""
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import psycopg
 from django.db import connection
 
 from accounts.models import User
@@ -11,15 +13,16 @@ from mocks.room import Phase, Role
 from mocks.services import HERE_FOR, SEEN_EVERY
 
 # As text, since every open page asks it every second, and to put it together takes longer than to answer it.
-STANDING = """
-SELECT seat.user_id, seat.role, seat.seen_at > %s, seat.seen_at > %s, member.role,
-       room.id, room.team_id, room.candidate_id, room.log_length, room.open_length, room.phase
-FROM mocks_interview AS room
+SEAT = """
+seat.user_id, seat.role, seat.seen_at > %(here_since)s, seat.seen_at > %(noted_since)s, member.role,
+room.id, room.team_id, room.candidate_id, room.log_length, room.open_length, room.phase
+"""
+SEATS = """
+mocks_interview AS room
 JOIN mocks_seat AS seat ON seat.interview_id = room.id
 LEFT JOIN mocks_membership AS member ON member.team_id = room.team_id AND member.user_id = seat.user_id
-WHERE room.code = %s
-ORDER BY seat.id
 """
+STANDING = f"SELECT {SEAT} FROM {SEATS} WHERE room.code = %(code)s ORDER BY seat.id"
 
 
 class Standing(NamedTuple):
@@ -65,10 +68,11 @@ class Glance:
 
 def glance_at(user: User, code: str, now: datetime) -> Glance | None:
     """How the room stands for this person; None for somebody who has no part in it as things stand."""
-    instants = [connection.ops.adapt_datetimefield_value(now - span) for span in (HERE_FOR, SEEN_EVERY)]
-    with connection.cursor() as cursor:
-        cursor.execute(STANDING, [*instants, code])
-        seats = [Standing(*row) for row in cursor.fetchall()]
+    return glance_of(user, [Standing(*row) for row in rows_of(STANDING, {"code": code} | instants(now))])
+
+
+def glance_of(user: User, seats: Sequence[Standing]) -> Glance | None:
+    """The same of a room's seats, in their order."""
     if not seats:
         return None
     room, held = seats[0], [seat for seat in seats if seat.holds]
@@ -90,3 +94,21 @@ def owns(user: User, room: Standing) -> bool:
     """Whether this person owns the room's team, and is not the one who is interviewed."""
     return room.candidate != user.pk and Membership.objects.filter(
         team=room.team, user=user, role=Membership.Role.OWNER).exists()
+
+
+def instants(now: datetime) -> dict[str, Any]:
+    """What is compared in a query, by name: now, since when somebody is here, and since when one was noted lately."""
+    at = {"now": now, "here_since": now - HERE_FOR, "noted_since": now - SEEN_EVERY}
+    return {name: connection.ops.adapt_datetimefield_value(instant) for name, instant in at.items()}
+
+
+def rows_of(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The rows of a query that is asked again and again: PostgreSQL plans it once for each connection, and is not asked
+    before whether the connection still holds. Raises OperationalError where it doesn't."""
+    connection.ensure_connection()
+    if connection.vendor == "postgresql":
+        with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+            return cursor.execute(query, values, prepare=True).fetchall()
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return cursor.fetchall()

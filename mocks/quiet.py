@@ -1,0 +1,77 @@
+"""Quiet rooms: each open page asks every second, and most often nothing is new. That is answered here with one query,
+ahead of most of the way that a request goes, since it is most of what a site with rooms is asked."""
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, load_backend
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from accounts.models import User
+from mocks import services
+from mocks.glance import SEAT, SEATS, Standing, glance_of, instants, rows_of
+
+View = Callable[[HttpRequest], HttpResponse]
+FEED = re.compile(r"/mock/([-\w]+)/feed/")
+ASKED = f"""
+SELECT session.session_data, person.password, person.is_active, {SEAT}
+FROM {SEATS}
+JOIN accounts_user AS person ON person.id = seat.user_id
+JOIN django_session AS session ON session.session_key = %(session)s AND session.expire_date > %(now)s
+WHERE room.code = %(code)s
+ORDER BY seat.id
+"""
+
+
+def answer_quiet_rooms(get_response: View) -> View:
+    """Tell a page of a room that nothing is new (204); all else is answered as ever.
+
+    Nothing is refused here and nothing shown: unless the session holds, is that of an active account, has not outlived
+    a change of its password, and its person still has a seat that the team lets them take, the request goes on to those
+    who judge it. Passed over are only the form's token, messages, and what closes staff answers: a 204 has none.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        found = FEED.fullmatch(request.path_info)
+        if found and request.method == "GET" and is_quiet(request, found[1]):
+            return HttpResponse(status=204)
+        return get_response(request)
+
+    return answer
+
+
+def is_quiet(request: HttpRequest, code: str) -> bool:
+    """Whether who asks is in the room and has all of its news; that they are there is noted."""
+    if (key := request.session.session_key) is None:
+        return False
+    now = timezone.now()
+    try:
+        rows = rows_of(ASKED, {"session": key, "code": code} | instants(now))
+    except OperationalError:  # the connection was lost since it was last used; whoever asks next gets a new one
+        return False
+    if (user := who_asks(request, rows)) is None:
+        return False
+    glance = glance_of(user, [Standing(*row[3:]) for row in rows])
+    told = (request.GET.get("after"), request.GET.get("here"))
+    if glance is None or glance.is_alone or told != (str(glance.length), glance.here):
+        return False
+    if glance.to_be_seen:
+        services.see(glance.interview, user, now)
+    return True
+
+
+def who_asks(request: HttpRequest, rows: Sequence[tuple[Any, ...]]) -> User | None:
+    """The person in the room whose session it is, as django.contrib.auth.get_user would find them: of an account that
+    may sign in, with the password that it was begun with. None where that is to be judged at length."""
+    kept = request.session.decode(rows[0][0]) if rows else {}
+    found = next(((password, is_active) for _, password, is_active, pk, *_ in rows if str(pk) == kept.get(SESSION_KEY)),
+                 None)
+    if found is None or kept.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
+        return None
+    user = User(pk=int(kept[SESSION_KEY]), password=found[0], is_active=found[1])
+    holds = constant_time_compare(kept.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
+    return user if holds and load_backend(kept[BACKEND_SESSION_KEY]).user_can_authenticate(user) else None
