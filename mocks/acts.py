@@ -11,6 +11,7 @@ from mocks.sides import mark_of
 
 NO_NUMBER = -1  # what a field holds that is no whole number: no place in any list, no score
 MOVING = frozenset({"start", "call_off", "ask", "phase", "skip", "debrief", "end"})  # these name where they start from
+REPLACED = "Another page of yours had written this meanwhile; yours took its place: {}"
 MARKED = ("evidence", "comment")
 WRITTEN = {"scratch": ("text",), "score": MARKED}  # the texts that a page keeps as they are typed, and marks
 CALLED = ("verdict", "level", "reason")

@@ -16,6 +16,7 @@ from calculators.models.base import Refusal
 from drillapp.htmx import wants_fragment
 from mocks import access, scoring, services
 from mocks.access import Presence
+from mocks.acts import REPLACED
 from mocks.report import in_words
 from mocks.report_page import PART_WORDS, ReportPage, report_of
 from mocks.report_text import as_markdown
@@ -105,7 +106,7 @@ def keep_scores(request: HttpRequest, presence: Presence) -> HttpResponse:
     if sheet.is_in:
         messages.info(request, "Your scores are in; they stay as they are.")
         return after_settling(request, presence)
-    whole = hand_in or "keep" in request.POST
+    whole, replaced = hand_in or "keep" in request.POST, sheet.replaced
     if sheet.check(hand_in=hand_in):
         try:
             scoring.keep_scores(
@@ -115,7 +116,10 @@ def keep_scores(request: HttpRequest, presence: Presence) -> HttpResponse:
         else:
             presence.interview.refresh_from_db()
             if not whole:
-                return render(request, "mocks/_kept.html", {"sheet": ScoreSheet(presence)})
+                return render(request, "mocks/_kept.html", {
+                    "sheet": ScoreSheet(presence), "shown": sheet.shown_from_now, "replaced": replaced})
+            for text in replaced.values():
+                messages.info(request, REPLACED.format(text))
             if hand_in and presence.interview.phase == Phase.OVER and wants_fragment(request):
                 return HttpResponseClientRedirect(back_to(presence))  # all of the report opens with them
             return after_settling(request, presence)

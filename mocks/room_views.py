@@ -103,7 +103,7 @@ def act(request: HttpRequest, code: str, kind: str) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"fault": failed["why"]} if failed else kept(kind, event, form))
     for other in kept(kind, event, form).get("others", {}).values():
-        messages.info(request, f"Another page of yours had written this meanwhile; yours took its place: {other}")
+        messages.info(request, acts.REPLACED.format(other))
     fresh = access.room_for(request.user, code)
     page = RoomPage(fresh, now, look=look_of(form), failed=failed)
     if wants_fragment(request):

@@ -13,7 +13,13 @@ from mocks.report_page import CallChoices, interviewers_of, names_in
 from mocks.room import CALLED, MOST_NOTE, MOST_SCORE, Call, Mark
 
 WORDS = ("evidence", "comment")
+FIELDS = ("value", *WORDS)
 FIELD = re.compile(r"(?:value|evidence|comment)-(?P<position>\d{1,3})-(?P<point>[A-Za-z0-9_-]{1,60})")
+
+
+def tidy(text: str) -> str:
+    """A text as it is kept."""
+    return text.replace("\r\n", "\n").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,11 @@ class ScoreSheet(CallChoices):
     def most_text(self) -> int:
         return MOST_NOTE
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What is sent of a point."""
+        return FIELDS
+
     @cached_property
     def questions(self) -> list[tuple[int, str, list[Entry]]]:
         """The questions that were asked: number, title, their points."""
@@ -114,14 +125,40 @@ class ScoreSheet(CallChoices):
                 if what == "value" and not re.fullmatch("[0-3]", text):
                     continue
                 mark = given.setdefault((int(match["position"]), match["point"]), {})
-                mark[what] = int(text) if what == "value" else text.replace("\r\n", "\n").strip()
+                mark[what] = int(text) if what == "value" else tidy(text)
         return given
 
     def called(self) -> dict[str, str]:
         """What was changed of the call, likewise."""
-        return {name: self.sent[name].replace("\r\n", "\n").strip() for name in CALLED
+        return {name: tidy(self.sent[name]) for name in CALLED
                 if self.sent.get(name, "") != self.sent.get(f"was-{name}", "") and (
                     self.sent.get(name) or name == "reason")}
+
+    @property
+    def shown_from_now(self) -> dict[str, str]:
+        """What the page that was sent shows as kept from now on, by field."""
+        return {name: self.sent[name] for name in self.sent if FIELD.fullmatch(name) or name in CALLED}
+
+    @property
+    def replaced(self) -> dict[str, str]:
+        """By field, what another page of this interviewer has written since the one that was sent was shown, of which
+        its words take the place."""
+        found = {}
+        for name in self.sent:
+            typed, shown, kept = tidy(self.sent[name]), tidy(self.sent.get(f"was-{name}", "")), self.kept_text(name)
+            if f"was-{name}" in self.sent and kept and kept not in (typed, shown) and typed != shown:
+                found[name] = kept
+        return found
+
+    def kept_text(self, name: str) -> str:
+        """The words kept for a field; "" where it takes none."""
+        if name == "reason":
+            return self.kept_call.reason
+        match = FIELD.fullmatch(name)
+        what = name.partition("-")[0]
+        if match is None or what not in WORDS:
+            return ""
+        return getattr(self.state.mark(self.who, int(match["position"]), match["point"]), what)
 
     def check(self, *, hand_in: bool) -> bool:
         """Whether the sheet can be kept and, with `hand_in`, handed in; else `faults` says what is wrong, by field."""

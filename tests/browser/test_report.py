@@ -94,6 +94,24 @@ def test_two_score_alone_and_settle_what_differs(visit: Visit, interview: Interv
     expect(candidate.get_by_text("1 added: it comes first")).to_be_visible()
 
 
+def test_two_sheets_of_one_interviewer_lose_no_words(visit: Visit, interview: Interview, ben: User):
+    desk, tablet = visit(user=ben), visit(user=ben, phone=True)
+    for page in (desk, tablet):
+        page.goto(f"/mock/{interview.code}/scores/")
+    desk.get_by_label("evidence").first.fill("at the desk")
+    expect(desk.get_by_text("Kept.", exact=True)).to_be_visible()
+    tablet.locator(".anchors label").nth(2).click()
+    expect(tablet.locator("#missing")).to_contain_text("2 points")
+    interview.refresh_from_db()
+    assert interview.folded().mark(str(ben.pk), 0, "first").evidence == "at the desk"
+    tablet.get_by_label("evidence").first.fill("on the tablet")
+    expect(tablet.locator(".score-point").first).to_contain_text("what you typed took its place")
+    expect(tablet.locator(".score-point").first).to_contain_text("at the desk")
+    with tablet.expect_response("**/scores/") as answered:
+        tablet.get_by_label("evidence").first.fill("on the tablet, on")
+    assert "took its place" not in answered.value.text()
+
+
 def test_without_javascript_the_same_forms_do(visit: Visit, interview: Interview, ben: User):
     page = visit(user=ben, javascript=False, phone=True)
     page.goto(f"/mock/{interview.code}/scores/")

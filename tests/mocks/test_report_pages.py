@@ -267,6 +267,37 @@ def test_a_page_left_open_undoes_nothing_done_elsewhere(asked: Interview, ben: U
     assert state.mark(str(ben.pk), 0, "first").evidence == "later words"
 
 
+def sent_by_a_row(point: str = "first", **more: str) -> dict[str, str]:
+    """What a row of the sheet sends that was shown while nothing was kept, with what was changed since."""
+    row = {f"{what}-0-{point}": "" for what in ("value", "evidence", "comment")}
+    return row | {f"was-{name}": "" for name in row} | {f"{what}-0-{point}": text for what, text in more.items()}
+
+
+def test_a_row_that_was_shown_earlier_undoes_no_words_and_tells_whose_it_replaced(asked: Interview, ben: User):
+    client, htmx = as_person(ben), {"HX-Request": "true"}
+    client.post(sheet_of(asked), sent_by_a_row(evidence="at the desk", comment="unasked"), headers=htmx)
+    told = client.post(sheet_of(asked), sent_by_a_row(value="2"), headers=htmx).content.decode()
+    assert "took its place" not in told
+    told = client.post(sheet_of(asked), sent_by_a_row(value="2", evidence="on the tablet"), headers=htmx)
+    assert "what you typed took its place" in told.content.decode()
+    assert "at the desk" in told.content.decode()
+    asked.refresh_from_db()
+    mark = asked.folded().mark(str(ben.pk), 0, "first")
+    assert (mark.value, mark.evidence, mark.comment) == (2, "on the tablet", "unasked")
+
+
+def test_a_whole_sheet_tells_whose_words_it_replaced(asked: Interview, ben: User):
+    client = as_person(ben)
+    client.post(sheet_of(asked), {"reason": "at the desk"})
+    stale = {"reason": "on the tablet", "was-reason": "", "keep": "1"}
+    assert "yours took its place: at the desk" in client.post(sheet_of(asked), stale, follow=True).content.decode()
+
+
+def test_what_is_kept_is_what_the_row_goes_on_from(asked: Interview, ben: User):
+    told = as_person(ben).post(sheet_of(asked), sent_by_a_row(evidence="so "), headers={"HX-Request": "true"})
+    assert 'name="was-evidence-0-first" value="so " hx-swap-oob="true"' in told.content.decode()
+
+
 def test_too_long_an_evidence_is_said_beside_it_and_stays(asked: Interview, ben: User):
     sent = ALL | CALL | {"hand_in": "1", "evidence-0-second": "x" * 2001}
     text = as_person(ben).post(sheet_of(asked), sent, headers={"HX-Request": "true"}).content.decode()
