@@ -93,6 +93,7 @@ class ReportPage(CallChoices):
         self.in_print = "print" in (sent or {})
         named = (sent or {}).get("open", "")
         self.just_settled = {int(named)} if named.isascii() and named.isdecimal() and len(named) < 4 else set()
+        self.call_is_set = "called" in (sent or {})  # just now, on this page
         self.typed_call = self.state.agreed_call
         self.faults: dict[str, str] = {}
 

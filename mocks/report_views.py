@@ -1,5 +1,8 @@
 """The score sheet of an interview, what is agreed on it, and its report in every form."""
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -81,7 +84,7 @@ def scores(request: HttpRequest, code: str) -> HttpResponse:
         return keep_scores(request, presence)
     if request.GET.get("after") == str(presence.interview.log_length):
         return HttpResponse(status=204)
-    return shown_scores(request, presence, ScoreSheet(presence))
+    return shown_scores(request, presence, ScoreSheet(presence), request.GET.dict())
 
 
 def settling_for(request: HttpRequest, code: str) -> Presence:
@@ -94,10 +97,13 @@ def settling_for(request: HttpRequest, code: str) -> Presence:
     return presence
 
 
-def shown_scores(request: HttpRequest, presence: Presence, sheet: ScoreSheet) -> HttpResponse:
+def shown_scores(
+    request: HttpRequest, presence: Presence, sheet: ScoreSheet, settled: Mapping[str, str] = MappingProxyType({})
+) -> HttpResponse:
     """The sheet, or all side by side: the page, and for htmx what stands in it."""
     template = "mocks/_call.html" if wants_fragment(request) else "mocks/scores.html"
-    return render(request, template, desk_context(presence, sheet) | {"presence": presence, "back": back_to(presence)})
+    shown = desk_context(presence, sheet, settled) | {"presence": presence, "back": back_to(presence)}
+    return render(request, template, shown)
 
 
 def keep_scores(request: HttpRequest, presence: Presence) -> HttpResponse:
@@ -155,7 +161,7 @@ def agree(request: HttpRequest, code: str) -> HttpResponse:
             request.user, presence.interview, position, request.POST.get("point", ""), value, timezone.now())
     except Refusal as refused:
         messages.error(request, str(refused))
-    return after_settling(request, presence, None if position is None else position + 1)
+    return after_settling(request, presence, {} if position is None else {"open": str(position + 1)})
 
 
 def number(text: str) -> int | None:
@@ -175,7 +181,7 @@ def agree_call(request: HttpRequest, code: str) -> HttpResponse:
     except Refusal as refused:
         fault = {"reason" if call["verdict"] else "verdict": str(refused)}
         return faulty_call(request, presence, Call(**call), fault)
-    return after_settling(request, presence)
+    return after_settling(request, presence, {"called": ""})
 
 
 def faulty_call(request: HttpRequest, presence: Presence, call: Call, faults: dict[str, str]) -> HttpResponse:
@@ -192,14 +198,18 @@ def faulty_call(request: HttpRequest, presence: Presence, call: Call, faults: di
     return render(request, template, context | {"presence": presence, "back": back_to(presence)})
 
 
-def after_settling(request: HttpRequest, presence: Presence, opened: int | None = None) -> HttpResponse:
-    """Where a form of the debrief leads: the report once there is one, else all side by side."""
+def after_settling(
+    request: HttpRequest, presence: Presence, settled: Mapping[str, str] = MappingProxyType({})
+) -> HttpResponse:
+    """Where a form of the debrief leads: the report once there is one, else all side by side, and there to what was
+    settled."""
     presence.interview.refresh_from_db()
     if wants_fragment(request) and request.htmx.target in IN_A_ROOM:
-        return render(request, "mocks/_call.html", desk_context(presence, ScoreSheet(presence), opened))
+        return render(request, "mocks/_call.html", desk_context(presence, ScoreSheet(presence), settled))
     where = "mocks:report" if presence.interview.phase == Phase.OVER else "mocks:scores"
-    query = f"?open={opened}#criteria-{opened}" if opened is not None and where == "mocks:report" else ""
-    return redirect(reverse(where, args=[presence.interview.code]) + query)
+    query = f"?{urlencode(settled)}" if settled else ""
+    place = f"#criteria-{settled['open']}" if "open" in settled else ""
+    return redirect(reverse(where, args=[presence.interview.code]) + query + place)
 
 
 def back_to(presence: Presence) -> str:

@@ -1,5 +1,5 @@
 """Scores and times as the pages of an interview say them, and the score sheet of who scores."""
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -55,8 +55,8 @@ def score_desk(context: RequestContext, presence: Presence) -> dict[str, Any]:
     return desk_context(presence, ScoreSheet(presence)) | {"csrf_token": context.get("csrf_token")}
 
 
-def desk_context(presence: Presence, sheet: ScoreSheet, opened: int | None = None) -> dict[str, Any]:
-    """What mocks/_call.html shows; `opened` is the number of the question that was just settled."""
-    page = ReportPage(presence, timezone.now(), {"open": str(opened)}) if sheet.is_in else None
+def desk_context(presence: Presence, sheet: ScoreSheet, sent: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What mocks/_call.html shows; `sent` names what was just settled, as a report's address does."""
+    page = ReportPage(presence, timezone.now(), sent) if sheet.is_in else None
     return {"sheet": sheet, "page": page, "code": presence.interview.code, "target": "#scores",
             "points_target": "#compared"}
