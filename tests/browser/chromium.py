@@ -7,7 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+# Without a window's own machinery the same pages take a third less of the processor.
+SHELL = "chromium-headless-shell"
+NAMES = (SHELL, "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
 
 def find() -> str | None:
@@ -23,16 +25,25 @@ def find() -> str | None:
 
 def install() -> None:
     """Debian's package where that may be installed, else Playwright's own build in the home folder."""
-    quietly = {"stdout": sys.stderr, "env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}}
     if os.geteuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "update", "--quiet=2"], **quietly)
-        subprocess.run(["apt-get", "install", "--yes", "--quiet=2", "--no-install-recommends", "chromium"], **quietly)
+        if not find():
+            apt_get("update")
+        apt_get("install", "--yes", "--no-install-recommends", "--no-remove", SHELL)
+        if not find():
+            apt_get("install", "--yes", "--no-install-recommends", "chromium")
     if not find():
-        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], **quietly)
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], stdout=sys.stderr)
+
+
+def apt_get(*arguments: str) -> None:
+    """What it could not do is seen by what is there afterwards, and told only where there is no Chromium at all."""
+    told = subprocess.DEVNULL if find() else sys.stderr
+    command = ["apt-get", "--quiet=2", "--option=Acquire::Retries=0", *arguments]
+    subprocess.run(command, stdout=told, stderr=told, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
 
 
 if __name__ == "__main__":
-    if not find() and "CHROMIUM" not in os.environ:
-        print("Installing Chromium for the browser tests …", file=sys.stderr)
+    if "CHROMIUM" not in os.environ and not shutil.which(SHELL):
+        print("Looking for Chromium, for the browser tests …", file=sys.stderr)
         install()
     sys.exit("drillapp: no Chromium; install one, or name it in CHROMIUM") if not (path := find()) else print(path)

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, Response, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
-from tests.browser import chromium
+from tests.browser import access, chromium
 
 # Playwright's loop runs in this thread, where Django would refuse the tests' own queries.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -187,5 +186,4 @@ def watch(window: Window, url: str) -> None:
 
 
 def assert_accessible(page: Page) -> None:
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    assert access.violations(page) == []
