@@ -149,17 +149,17 @@ def test_an_empty_log_predicts_nothing() -> None:
 # Sixteen of mean 1 whose squared deviations add up to 60: a standard deviation of 2, the root of 60 / 15, and so a
 # standard error of 2 / 4. The latest gain without a doubt.
 AT_TWO = [[4, -2, 4, -2], [3, -1, 3], [-1, 3, -1], [1, 1, 1], [1, 1, 1]]
-# Eight of mean 1 and a standard error of 0.38, the root of 8 / 7 / 8; the latest are two that differ by 2, of mean 1
-# and a standard error of 1.
-LATEST_AT_ONE = [[2, 0], [2, 0], [2, 0], [2], [0]]
-# Sixteen of mean 2 with the deviations of the first: four standard errors; the latest two are of mean 0.5 and a standard
-# error of 1.5, which is too little unless the whole is beyond doubt.
-AT_FOUR = [[5, -1, 5, 4, 0], [4, 0, 4, 0, 2], [2, 2, 2, 2], [-1], [2]]
+# Ten of mean 1 and a standard error of 0.45, the root of 18 / 9 / 10; the latest four have a mean of 1 and a standard
+# error of 1, the root of 12 / 3 / 4.
+LATEST_AT_ONE = [[2, 0], [2, 0], [2, 0], [4, 0], [0, 0]]
+# Sixteen of mean 2 with the deviations of the first, so four standard errors; the latest four have a mean of 0.5 and a
+# standard error of 0.87, the root of 9 / 3 / 4, which is too little unless the whole is beyond doubt.
+AT_FOUR = [[5, 5, 4, 0], [4, 0, 4, 0], [2, 2, 2, 2], [-1, 2], [2, -1]]
 
 
 @pytest.mark.parametrize(("more", "worth_it"), [(-1e-9, False), (0, False), (1e-9, True)])
 @pytest.mark.parametrize(("gains", "whole", "latest"), [
-    (AT_TWO, (1, 0.5), (1, 0)), (LATEST_AT_ONE, (1, 7**-0.5), (1, 1)), (AT_FOUR, (2, 0.5), (0.5, 1.5)),
+    (AT_TWO, (1, 0.5), (1, 0)), (LATEST_AT_ONE, (1, 0.2**0.5), (1, 1)), (AT_FOUR, (2, 0.5), (0.5, 0.75**0.5)),
 ])
 def test_what_lies_on_an_edge_of_the_gate_is_too_little_and_a_hair_more_is_enough(
     monkeypatch: pytest.MonkeyPatch, gains: list[list[float]], whole: tuple[float, float], latest: tuple[float, float],
