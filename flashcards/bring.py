@@ -14,7 +14,7 @@ from django.db.models import Q
 from accounts.export import can_schedule
 from accounts.models import User
 from accounts.rows import BadExport, Taken, fields_of, rows_in
-from flashcards import memory, queue, services
+from flashcards import kept, memory, queue, services
 from flashcards.memory import Due, Memory
 from flashcards.models import (
     Adoption,
@@ -129,6 +129,7 @@ def put_logs(user: User, cards: list[Card | None], cut: Cut, parted: set[int], t
     attempts = put_attempts(user, tried, cards, touched, parted, taken)
     changed = put_reviews(user, reviews, logs, attempts, taken)
     replay_cards(user, [card for pk, card in touched.items() if pk in changed], logs)
+    kept.void(user.pk)
 
 
 def cards_for(user: User, keys: list[Any], taken: Taken) -> list[Card | None]:
@@ -148,6 +149,7 @@ def cards_for(user: User, keys: list[Any], taken: Taken) -> list[Card | None]:
             making.append(card)
         found.append(card)
     Card.objects.bulk_create(making, batch_size=BATCH)
+    kept.void(user.pk)
     if unknown := found.count(None):
         taken.left_out.append(f"{cards_words(unknown)} whose question or number this bank does not have.")
     return found

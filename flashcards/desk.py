@@ -76,7 +76,7 @@ class Desk:
     @property
     def done(self) -> int:
         """Cards answered in it, or on this day."""
-        return len(self.round.done) if self.round else self.line.begun.done["answers"]
+        return len(self.round.done) if self.round else self.line.agenda.begun.done["answers"]
 
     @property
     def minutes_left(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from accounts.models import Profile, User
 from calculators.pictures import NARROW, Bar, Drawing, Shape, Text, line, polyline
 from flashcards import queue
+from flashcards.agenda import new_numbers, new_questions
 from flashcards.models import Card, Review, State
 from flashcards.projection import NOBODY_KNOWS, Course, Deck, Habits, Terms, project
 from flashcards.study_day import study_day
@@ -28,7 +29,7 @@ def deck_of(user: User, today: date) -> Deck:
               "question__minutes")
     drilled = Card.objects.filter(user=user, suspended=False)
     begun = drilled.exclude(state=State.NEW).order_by("pk").values_list(*fields)
-    new = [*queue.new_questions(user, today).values_list(*fields), *queue.new_numbers(user, today).values_list(*fields)]
+    new = [*new_questions(user, today).values_list(*fields), *new_numbers(user, today).values_list(*fields)]
     rows = [*begun, *new]
     days = [(row[2] or today, row[4] or today) for row in rows]
     return Deck(

@@ -1,4 +1,5 @@
 """The learner's side in the database: cards, what was tried on them, and the log that is the truth about them."""
+import secrets
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
@@ -182,7 +183,7 @@ class Attempt(Given):
         GRADE = "grade"
         LEAVE = "leave", "left uncounted"
 
-    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="attempts")
+    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     ordinal = models.PositiveIntegerField(help_text="the log position that the page offered")
     kind = models.CharField(max_length=5, choices=Kind)
     seed = models.BigIntegerField(help_text="the card and its count of standing answers; see Card.seed")
@@ -197,8 +198,10 @@ class Attempt(Given):
         constraints = [
             models.UniqueConstraint(fields=["card", "ordinal", "kind", "take"], name="one_attempt_of_a_kind")
         ]
-        indexes = [  # for reports, which need not read what was typed
+        indexes = [
+            # for reports, which need not read what was typed
             models.Index(fields=["card", "kind", "seconds", "confidence", "within"], name="grades_alone"),
+            models.Index(fields=["card", "seed"], name="tries_at_a_seed"),
         ]
 
     def __str__(self) -> str:
@@ -239,7 +242,7 @@ class Review(AppendOnly):
         IMPORT = "import", "Brought along"
         UNDO = "undo", "Undone"
 
-    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="reviews")
+    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="reviews", db_index=False)
     ordinal = models.PositiveIntegerField()
     kind = models.CharField(max_length=9, choices=Kind)
     names = models.ForeignKey(
@@ -287,6 +290,21 @@ class Review(AppendOnly):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.ordinal} of {self.card}"
+
+
+def new_mark() -> int:
+    """A value that no mark had."""
+    return secrets.randbits(62)
+
+
+class Mark(models.Model):
+    """Stands for all of a person's cards that no log tells; it becomes another with every such change (see kept.py)."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="mark")
+    value = models.BigIntegerField(default=new_mark)
+
+    def __str__(self) -> str:
+        return f"mark of {self.user}"
 
 
 class Prediction(AppendOnly):

@@ -1,38 +1,34 @@
 """What comes next: the offer on each button, the plan of a person's day, the next card."""
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise, starmap, takewhile
-from operator import attrgetter
 from statistics import median
-from typing import Any, NamedTuple
 
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import (
-    BooleanField,
-    Count,
-    ExpressionWrapper,
-    F,
-    FloatField,
-    Func,
-    Q,
-    QuerySet,
-    Subquery,
-    Value,
-)
-from django.db.models.functions import Greatest
-from django.db.models.sql.compiler import SQLCompiler
+from django.db.models import Count, Q
 
 from accounts.models import Profile, User
-from flashcards import memory, spread
+from flashcards import kept, memory, spread
 from flashcards.access import card_for
+from flashcards.agenda import (
+    NEW_NUMBERS,
+    NEW_QUESTIONS,
+    Agenda,
+    InSteps,
+    Keyed,
+    introduced,
+    new_numbers,
+    new_questions,
+    open_cards,
+    room_for,
+    under_way,
+)
 from flashcards.latest import Latest
 from flashcards.memory import DEFAULT_PARAMETERS, Due, Memory, Rules
-from flashcards.models import Attempt, Card, Direction, Rating, Review, State
-from flashcards.prepared import Given, Prepared
-from flashcards.siblings import Siblings, Sided, waiting_words
+from flashcards.models import Attempt, Card, Rating, Review, State
+from flashcards.siblings import Sided, waiting_words
 from flashcards.spread import Placed, Placing
 from flashcards.study_day import end_of, start_of, study_day
 from questions.models import Note
@@ -44,9 +40,6 @@ PACE_ATTEMPTS = 200  # the latest ones: a pace changes
 PACE_FROM = 3  # answers of a kind; one card left open over lunch is no pace
 LEFT_OPEN = 60 * 60  # seconds, from which a card was left open rather than thought about
 LONGEST_PAUSE = 30  # days missed that a row of study days still outlasts
-IDENTITY = "pk", "note_id", "asked"
-NEAR = 4  # days apart, that are looked up in one query
-FIRST_LOOK = 100  # new cards: nearly always enough to fill the day's limit
 NUMBER_SECONDS = 12  # for a number card, until this person's own pace is known
 
 
@@ -85,78 +78,13 @@ class Place:
     seconds: int
 
 
-class Keyed(NamedTuple):
-    """A card as far as its place in line hangs on it; a backlog of thousands is read so."""
-
-    pk: int
-    note_id: int | None
-    asked: bool
-    overdue: bool = False
-
-
-class InSteps(NamedTuple):
-    """A card inside learning steps."""
-
-    pk: int
-    note_id: int | None
-    due_at: datetime
-
-
-class Seen(NamedTuple):
-    """A row of the day's log."""
-
-    id: int
-    card_id: int
-    card__note: int | None
-    kind: str
-    names_id: int | None
-    rating: int | None
-    today: bool  # else it names another row
-    was: str
-    brought: bool  # past a limit, with others
-
-
-class Days(Func):
-    """A study day less another, in days, as a float."""
-
-    arity = 2
-    output_field = FloatField()
-
-    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> tuple[str, list]:
-        difference = {"template": "(julianday(%(expressions)s))", "arg_joiner": ") - julianday("}
-        return self.as_sql(compiler, connection, **difference, **more)
-
-    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> tuple[str, list]:
-        return self.as_sql(compiler, connection, template="(%(expressions)s)::float8", arg_joiner=" - ", **more)
-
-
-@dataclass(frozen=True, slots=True)
-class UnderWay:
-    """What a study day asks of the cards that were begun before, within its limit of reviews."""
-
-    study_day: date
-    done: Counter  # of the day so far: "answers", of these "reviews", "new questions", "new numbers"
-    siblings: Siblings
-    steps: list[InSteps]  # the earliest first
-    of_today: list[InSteps]  # of these, what falls on this day
-    due: list[Keyed]
-    past: list[Keyed]  # due past the limit
-    waiting: list[Sided]  # kept back by a sibling
-    backlog: bool
-    overdue: int  # of all that is due, what fell due on an earlier day
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is left of a study day within its limits, in the order it comes: first `learning`, then `rest`."""
+    """What is left of a study day at an instant, in the order it comes: first `learning`, then `rest`."""
 
-    begun: UnderWay
+    agenda: Agenda
     learning: list[InSteps]
-    new_today: list[Keyed]
     rest: list[Keyed]
-    new_waiting: list[Keyed]  # new ones kept back by a sibling
-    new_numbers: int  # those let through or kept back by a sibling; any others are past the limit
-    new_questions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +153,11 @@ def offer(card: Card, ordinal: int, now: datetime, profile: Profile) -> dict[Rat
 
     It is worked out before a button is shown and again, by the same rules, when it is pressed.
     """
+    day = study_day(now, profile.zone, profile.day_start)
     after, bare, how = _after(card, ordinal, now, profile, tuple(Rating))
     spans = _spans(bare, how)
-    placed = spread.place(bare, how, _loads(card, how, bare))
-    day, offers = study_day(now, profile.zone, profile.day_start), {}
+    placed = spread.place(bare, how, _loads(card, how, bare, day, profile))
+    offers = {}
     for rating, (remembered, due) in after.items():
         first = last = due_day = due.day and min(due.day, how.base + timedelta(days=how.most))
         if rating in placed:
@@ -290,27 +219,14 @@ def placing(card: Card, ordinal: int, day: date, profile: Profile) -> Placing:
         f"{card.pk}, {ordinal}", profile.easy_days)
 
 
-def _loads(card: Card, how: Placing, bare: Mapping[int, int]) -> dict[date, int]:
+def _loads(card: Card, how: Placing, bare: Mapping[int, int], day: date, profile: Profile) -> dict[date, int]:
     """How many other cards of the person fall due on each day among which an interval may fall."""
     reach = spread.ranges(bare, how).values()
-    spans: list[list[int]] = []
-    for low, high in sorted((low, high + 2) for low, high in reach if low < high):
-        if spans and low <= spans[-1][1] + NEAR:
-            spans[-1][1] = max(high, spans[-1][1])
-        else:
-            spans.append([low, high])
-    days = ([how.base + timedelta(days=day) for day in span] for span in spans)
-    return {day: count for first, last in days
-            for day, count in DUE_FROM_TO.all(user=card.user_id, first=first, last=last, card=card.pk)}
-
-
-def _due_from_to(user: Given, first: Given, last: Given, card: Given) -> QuerySet[Card]:
-    """How many cards in review fall due on each of these days, but for one."""
-    others = Card.objects.filter(user=user, state=State.REVIEW, due_day__gte=first, due_day__lte=last, suspended=False)
-    return others.exclude(pk=card).order_by().values_list("due_day").annotate(Count("pk"))
-
-
-DUE_FROM_TO = Prepared(_due_from_to, "user", "first", "last", "card")
+    days = {how.base + timedelta(days=at) for low, high in reach if low < high for at in range(low, high + 3)}
+    loads = kept.loads(profile, day, days)
+    if card.state == State.REVIEW and not card.suspended and card.due_day in loads:
+        loads[card.due_day] -= 1
+    return loads
 
 
 def label(wait: timedelta) -> str:
@@ -333,19 +249,19 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
     """What is left of the study day that holds `now`, or of its number cards alone (`only` is then "numbers"), with
     what the day keeps back."""
     profile, left = user.profile, line(user, now, only)
-    begun, day = left.begun, left.begun.study_day
-    numbers = new_numbers(user, day).count() - left.new_numbers
-    questions = new_questions(user, day).count() - left.new_questions
+    agenda, begun, day = left.agenda, left.agenda.begun, left.agenda.begun.study_day
+    numbers = new_numbers(user, day).count() - agenda.new_numbers
+    questions = new_questions(user, day).count() - agenda.new_questions
     cards = Card.objects.select_related("question__topic", "note__topic")
-    whole = cards.in_bulk([card.pk for card in (*left.learning, *begun.due, *left.new_today)])
+    whole = cards.in_bulk([card.pk for card in (*left.learning, *begun.due, *agenda.new_today)])
     learning, due, new_today, rest = (
-        [whole[card.pk] for card in part] for part in (left.learning, begun.due, left.new_today, left.rest))
+        [whole[card.pk] for card in part] for part in (left.learning, begun.due, agenda.new_today, left.rest))
     in_line = learning + rest
     held_back = [
         *_held("new questions", questions, profile.new_questions_per_day),
         *_held("new numbers", numbers, profile.new_numbers_per_day),
         *_held("reviews", len(begun.past), profile.reviews_per_day),
-        *_held_by_siblings([*begun.waiting, *left.new_waiting]),
+        *_held_by_siblings([*begun.waiting, *agenda.new_waiting]),
         *_put_off(user, day),
     ]
     order = (profile.get_backlog_order_display() if begun.backlog
@@ -358,42 +274,19 @@ def plan(user: User, now: datetime, only: str = "") -> Plan:
 
 
 def line(user: User, now: datetime, only: str = "") -> Line:
-    """What is left of the study day that holds `now`, in the order it comes.
+    """What is left of the study day that holds `now`, in the order it comes: learning steps, then the day's agenda.
 
-    Learning steps come first, then what the person asked for, whatever the limits say, then reviews with the new cards
-    spread evenly among them. Limits count what the log says was done on this study day. Of a number card's two
-    directions one comes up, the other waits for a later day. A step due within 20 minutes comes early when nothing
-    else is left.
+    A step due within 20 minutes comes early when nothing else is left.
     """
-    profile = user.profile
-    day = study_day(now, profile.zone, profile.day_start)
-    begun = _under_way(user, day)
-    done, siblings, steps = begun.done, begun.siblings, begun.steps
-    for_numbers, for_questions = (_room(profile, done, f"new {kind}") for kind in ("numbers", "questions"))
-    numbers, new_waiting = _introduced(NEW_NUMBERS.through(user, day, for_numbers), for_numbers, siblings)
-    questions, _ = _introduced(NEW_QUESTIONS.through(user, day, for_questions), for_questions, siblings)
-    new_today = spread.interleave(
-        numbers, questions, reviews_done=done["new numbers"], new_done=done["new questions"])
-    rest = _mixed(begun.due, new_today, profile, done)
-    rest.sort(key=attrgetter("asked"), reverse=True)  # which leaves equals in their order
+    agenda = kept.agenda(user, study_day(now, user.profile.zone, user.profile.day_start))
+    begun, steps, rest = agenda.begun, agenda.begun.steps, agenda.rest
     learning = [card for card in begun.of_today if card.due_at <= now]
     if only == "numbers":
         learning, rest, steps = ([card for card in part if card.note_id] for part in (learning, rest, steps))
     if not learning and not rest:
+        siblings = begun.siblings.copy()  # whoever comes early has the day in this line alone
         learning = [card for card in steps if card.due_at <= now + LEARN_AHEAD and siblings.gives(card)]
-    return Line(
-        begun, learning, new_today, rest, new_waiting, len(numbers) + len(new_waiting), len(questions))
-
-
-def _mixed(due: list[Keyed], new: list[Keyed], profile: Profile, done: Counter) -> list[Keyed]:
-    """Reviews and new cards in the order that the person set."""
-    match profile.new_place:
-        case Profile.NewPlace.BEFORE:
-            return new + due
-        case Profile.NewPlace.AFTER:
-            return due + new
-    return spread.interleave(
-        due, new, reviews_done=done["reviews"], new_done=done["new numbers"] + done["new questions"])
+    return Line(agenda, learning, rest)
 
 
 def held_back(user: User, now: datetime, kind: str, count: int) -> list[int]:
@@ -401,11 +294,11 @@ def held_back(user: User, now: datetime, kind: str, count: int) -> list[int]:
     numbers"; none whose sibling has the day."""
     profile = user.profile
     day = study_day(now, profile.zone, profile.day_start)
-    begun = _under_way(user, day)
+    begun = under_way(user, day)
     if kind == "reviews":
         return [card.pk for card in begun.past[:count]]
-    offered, room = NEW_QUESTIONS if kind == "new questions" else NEW_NUMBERS, _room(profile, begun.done, kind)
-    through, waiting = _introduced(offered.through(user, day, room), room, begun.siblings)
+    offered, room = NEW_QUESTIONS if kind == "new questions" else NEW_NUMBERS, room_for(profile, begun.done, kind)
+    through, waiting = introduced(offered.through(user, day, room), room, begun.siblings)
     passed = {card.pk for card in (*through, *waiting)}
     held = (card for card in starmap(Keyed, offered.whole.all(user=user.pk, day=day)) if card.pk not in passed)
     return [card.pk for card in held if begun.siblings.gives(card)][:count]
@@ -413,7 +306,7 @@ def held_back(user: User, now: datetime, kind: str, count: int) -> list[int]:
 
 def due_count(user: User, now: datetime) -> int:
     """How many of the cards begun before wait at `now`, within the day's limit of reviews."""
-    begun = _under_way(user, study_day(now, user.profile.zone, user.profile.day_start))
+    begun = kept.begun(user, study_day(now, user.profile.zone, user.profile.day_start))
     return len(begun.due) + sum(card.due_at <= now for card in begun.of_today)
 
 
@@ -456,7 +349,8 @@ def next_card(
     """
     left = left or line(user, now, only)
     pks = [card.pk for card in (*left.learning, *left.rest)]
-    if (undone := _just_undone(user)) is not None and _open(user, left.begun.study_day).filter(pk=undone).exists():
+    undone, day = left.agenda.undone, left.agenda.begun.study_day
+    if undone is not None and open_cards(user, day).filter(pk=undone).exists():
         pks = [undone, *(pk for pk in pks if pk != undone)]
     put_off = {pk: at for at, pk in enumerate(later)}
     first = min(pks, key=lambda pk: put_off.get(pk, -1), default=None)
@@ -478,106 +372,6 @@ def minutes_of(user: User, left: Line) -> int:
     return max(round(seconds / 60), 1)
 
 
-def _under_way(user: User, day: date) -> UnderWay:
-    """The cards begun before, sorted out for the day: learning steps, reviews in their order, and who waits."""
-    profile = user.profile
-    done, answered = _done(user, day)
-    siblings = Siblings(answered)
-    steps = list(starmap(InSteps, IN_STEPS.all(user=user.pk, day=day)))
-    ends = end_of(day, profile.zone, profile.day_start)
-    of_today = [card for card in steps if card.due_at < ends]
-    of_today, waiting = siblings.sort_out(of_today)
-
-    due = list(starmap(Keyed, FELL_DUE[profile.backlog_order].all(user=user.pk, day=day)))
-    overdue, room = sum(map(attrgetter("overdue"), due)), _room(profile, done, "reviews")
-    backlog = bool(overdue) or len(due) > room
-    if not backlog:  # all of it fell due today
-        due.sort(key=lambda card: (not card.asked, card.pk))
-    due, kept = siblings.sort_out(due)
-    room = max(room, sum(map(attrgetter("asked"), due)))
-    return UnderWay(
-        day, done, siblings, steps, of_today, due[:room], due[room:], [*waiting, *kept], backlog, overdue)
-
-
-def _open(user: User | Given, day: date | Given) -> QuerySet[Card]:
-    """All that may come up: neither suspended nor buried beyond the day."""
-    return Card.objects.filter(user=user, suspended=False).exclude(buried_until__gt=day)
-
-
-def _fell_due(user: Given, day: Given, order: Any) -> QuerySet[Card]:
-    """What is due of the cards in review, in line: the identity of each and whether it is overdue."""
-    overdue = ExpressionWrapper(Q(due_day__lt=day), BooleanField())
-    fell_due = _open(user, day).filter(state=State.REVIEW, due_day__lte=day)
-    return fell_due.order_by("-asked", order, "pk").values_list(*IDENTITY, overdue)
-
-
-IN_STEPS = Prepared(
-    lambda user, day: _open(user, day).filter(due_at__isnull=False).exclude(state=State.NEW).order_by(
-        "due_at", "pk").values_list(*InSteps._fields), "user", "day")
-# How due cards stand in line when there are more than the day's. The more days since the last answer over stability,
-# the lower is predicted recall, whoever's parameters it is by.
-FELL_DUE = {
-    Profile.BacklogOrder.RECALL: Prepared(
-        lambda user, day: _fell_due(user, day, (Days(day, "last_day") / F("stability")).desc()), "user", "day",
-        bare=True),
-    Profile.BacklogOrder.OVERDUE: Prepared(
-        lambda user, day: _fell_due(
-            user, day, (Days(day, "due_day") / Greatest(Days("due_day", "last_day"), Value(1.0))).desc()),
-        "user", "day", bare=True),
-    Profile.BacklogOrder.DAY: Prepared(lambda user, day: _fell_due(user, day, "due_day"), "user", "day", bare=True),
-}
-
-
-def new_questions(user: User | Given, day: date | Given) -> QuerySet[Card]:
-    """The questions not begun that the bank still offers, those asked for first, else in its order."""
-    of_questions = _open(user, day).filter(state=State.NEW, note=None)  # which the index tells without the card
-    offered = of_questions.filter(question__draft=False, question__retired=False)
-    return offered.order_by("-asked", "question__topic__position", "question__position", "pk")
-
-
-def new_numbers(user: User | Given, day: date | Given) -> QuerySet[Card]:
-    """The sides of number cards not begun that are still offered: the person's own before the bank's, the forward ones
-    first, else in the bank's order."""
-    offered = _open(user, day).filter(state=State.NEW, note__draft=False, note__retired=False)
-    asked = offered.exclude(direction=Direction.REVERSE, note__reverse=False)
-    own_first = F("note__owner").asc(nulls_last=True)
-    return asked.order_by(own_first, "direction", "note__topic__position", "note__position", "pk")
-
-
-class Offered:
-    """The new cards of a kind that are still offered, in their order, in queries written once."""
-
-    def __init__(self, cards: Callable[[Given, Given], QuerySet[Card]]) -> None:
-        given = "user", "day"
-        self.first = Prepared(lambda user, day: cards(user, day).values_list(*IDENTITY)[:FIRST_LOOK], *given, bare=True)
-        self.whole = Prepared(lambda user, day: cards(user, day).values_list(*IDENTITY), *given, bare=True)
-        self.asked = Prepared(
-            lambda user, day: cards(user, day).filter(asked=True).values_list(*IDENTITY), *given, bare=True)
-
-    def through(self, user: User, day: date, room: int) -> Iterator[Keyed]:
-        """Those to look through for so many; without room for any only what was asked for."""
-        given = {"user": user.pk, "day": day}
-        first = (self.first if room else self.asked).all(**given)
-        yield from starmap(Keyed, first)
-        if room and len(first) == FIRST_LOOK:
-            yield from starmap(Keyed, self.whole.all(**given)[FIRST_LOOK:])
-
-
-NEW_QUESTIONS, NEW_NUMBERS = Offered(new_questions), Offered(new_numbers)
-
-
-def _introduced(cards: Iterable[Keyed], room: int, siblings: Siblings) -> tuple[list[Keyed], list[Keyed]]:
-    """The new cards that begin today, and those that a sibling keeps back; they are looked through only as far as the
-    limit lets them."""
-    begun: list[Keyed] = []
-    waiting: list[Keyed] = []
-    for card in cards:
-        if not card.asked and len(begun) >= room:
-            break
-        (begun if siblings.gives(card) else waiting).append(card)
-    return begun, waiting
-
-
 def _held(kind: str, count: int, limit: int) -> list[Held]:
     noun = kind.removesuffix("s") if count == 1 else kind
     return [Held(kind, count, f"{count} {noun} past today’s limit of {limit}")] if count else []
@@ -594,56 +388,6 @@ def _put_off(user: User, day: date) -> list[Held]:
         Q(due_day__lte=day) | Q(due_at__isnull=False))
     count = put_off.count()
     return [Held("put off", count, f"{count} put off to tomorrow")] if count else []
-
-
-def _room(profile: Profile, done: Counter, kind: str) -> int:
-    """How many of a kind the day still lets through: its limit, with what was brought past it, less what was done."""
-    limits = {"reviews": profile.reviews_per_day, "new questions": profile.new_questions_per_day,
-              "new numbers": profile.new_numbers_per_day}
-    return max(limits[kind] + done[f"more {kind}"] - done[kind], 0)
-
-
-def _done(user: User, day: date) -> tuple[Counter, dict[int, int]]:
-    """What the study day has seen, by the log: how many answers, how many of these were reviews, new questions and new
-    numbers, and how many of each its person brought past the limit ("more reviews"); and of each note that was answered
-    the card that was."""
-    done: Counter = Counter()
-    answered: dict[int, int] = {}
-    standing = memory.standing(starmap(Seen, OF_THE_DAY.all(user=user.pk, day=day)))
-    counts_as = memory.answers_of(standing)
-    for row in standing:
-        brought = row.brought and row.kind == Review.Kind.SET_DUE
-        if not row.today or not (brought or counts_as.get(row.id) and row.kind in memory.GIVEN):
-            continue
-        done["answers"] += not brought
-        more = "more " * brought
-        if row.was == State.REVIEW:
-            done[f"{more}reviews"] += 1
-        elif row.was == State.NEW:
-            done[f"{more}{'new numbers' if row.card__note else 'new questions'}"] += 1
-        if row.card__note and not brought:
-            answered[row.card__note] = row.card_id
-    return done, answered
-
-
-def _of_the_day(user: Given, day: Given) -> QuerySet[Review]:
-    """The day's rows, and what names one of them, to undo it or take it out of the count: that came after the first."""
-    begins = Review.objects.filter(study_day=day).order_by("pk").values("pk")[:1]
-    rows = Review.objects.of(user).filter(Q(study_day=day) | Q(names__isnull=False), pk__gte=Subquery(begins))
-    today = ExpressionWrapper(Q(study_day=day), BooleanField())
-    brought = ExpressionWrapper(Q(asked=True, batch__isnull=False), BooleanField())
-    return rows.order_by("pk").values_list(
-        "id", "card_id", "card__note", "kind", "names_id", "rating", today, "was", brought)
-
-
-OF_THE_DAY = Prepared(_of_the_day, "user", "day", bare=True)
-LATEST = Latest(Review, lambda rows: rows.values_list("card_id", "names__kind"), bare=True)
-
-
-def _just_undone(user: User) -> int | None:
-    """The pk of the card whose answer the person's latest action, an undo, took back."""
-    card, names = LATEST.first(user) or (None, None)
-    return card if names == Review.Kind.ANSWER else None
 
 
 PACES = Latest(  # grades: kind of question, None for a number, and seconds
@@ -680,7 +424,7 @@ def ahead(user: User, today: date, days: int) -> list[Ahead]:
     profile, pace = user.profile, pace_of(user)
     last = today + timedelta(days=days - 1)
     cards, seconds = Counter(), Counter()
-    under_way = _open(user, today).exclude(state=State.NEW).order_by()
+    under_way = open_cards(user, today).exclude(state=State.NEW).order_by()
     kind = ("question__kind", "question__minutes")
     by_day = under_way.filter(due_day__lte=last).values_list("due_day", *kind).annotate(Count("pk"))
     steps = under_way.filter(due_at__isnull=False).values_list("due_at", *kind)
@@ -697,7 +441,7 @@ def ahead(user: User, today: date, days: int) -> list[Ahead]:
 def _next_due(user: User, left: Plan, profile: Profile) -> datetime | None:
     """The first instant after now at which a card that is not in line comes up."""
     today, in_line = left.study_day, {card.pk for card in left.line}
-    under_way = _open(user, today).exclude(state=State.NEW)
+    under_way = open_cards(user, today).exclude(state=State.NEW)
     ahead = under_way.filter(due_day__gt=today).order_by("due_day").values_list("due_day", flat=True).first()
     days = [day for day in (ahead, left.held_back and today + timedelta(days=1)) if day]
     steps = under_way.filter(due_at__isnull=False).values_list("pk", "due_at")

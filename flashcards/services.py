@@ -12,7 +12,7 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from accounts.models import Profile, User
-from flashcards import memory, queue
+from flashcards import kept, memory, queue
 from flashcards.latest import Latest
 from flashcards.memory import Due
 from flashcards.models import Attempt, Card, Direction, Draft, Memo, Rating, Review, State
@@ -48,7 +48,7 @@ class LogRow(NamedTuple):
 # What an answer and an undo ask, in the order in which they do.
 HELD = Prepared(
     lambda pk: Card.objects.select_for_update(of=("self",)).select_related("draft").filter(pk=pk), "pk")
-SETTINGS = Prepared(lambda user: Profile.objects.filter(user=user), "user")
+SETTINGS = Prepared(lambda user: Profile.objects.select_for_update().filter(user=user), "user")
 DRAFT = Prepared(lambda card: Draft.objects.filter(card=card), "card")
 ANSWERED = Review.objects.standing().filter(card=OuterRef("card"), kind=Review.Kind.ANSWER).order_by("-ordinal")
 AT_A_SEED = Prepared(
@@ -102,6 +102,7 @@ def ensure_cards(user: User) -> None:
         missing += [Card(user=user, note=note, direction=side) for note in notes.filter(~Exists(there))]
     if missing:
         Card.objects.bulk_create(missing, ignore_conflicts=True)
+        kept.void(user.pk)
 
 
 def open_card(card: Card, now: datetime) -> Draft:
@@ -112,7 +113,7 @@ def open_card(card: Card, now: datetime) -> Draft:
     draft = _draft(card, now)
     if now - draft.opened_at > A_LOOK_LASTS and not any(getattr(draft, name) for name in Draft.TYPED):
         draft.opened_at = now
-        draft.save(update_fields=["opened_at"])
+        update(draft, ["opened_at"])
     return draft
 
 
@@ -168,7 +169,7 @@ def commit_attempt(card: Card, *, ordinal: int, now: datetime, **fields: Any) ->
     What comes back is the answer that stands: a second commit changes nothing and returns the first. None means that
     the page is stale: the log has moved past `ordinal`.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     if ordinal != card.next_ordinal:
         return None
     standing, take = _at_this_seed(card)
@@ -197,7 +198,7 @@ def answer_card(
     nothing is written and the result is False. `attempt` is what was committed; with the ticks (as the draft has
     them, where none are given) it becomes the grade's own attempt, to which the log points.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     if ordinal != card.next_ordinal:
         return False
     profile = card.user.profile
@@ -221,7 +222,7 @@ def leave_uncounted(card: Card, *, ordinal: int, now: datetime, attempt_pk: int)
     False, and nothing is written, when the page is stale: the log has moved past `ordinal`, or the answer that it
     shows is no longer the one that stands.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     attempt = committed(card)
     if ordinal != card.next_ordinal or attempt is None or attempt.pk != attempt_pk:
         return False
@@ -236,7 +237,7 @@ def add_to_drill(card: Card, *, ordinal: int, now: datetime) -> bool:
 
     False, and nothing is written, from a stale page, for a suspended card, or when it was asked for already.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     if ordinal != card.next_ordinal or card.suspended or card.asked:
         return False
     _move(card, Review.Kind.SET_DUE, now, _asked(card, now))
@@ -251,7 +252,7 @@ def bring_more(user: User, kind: str, count: int, *, after: int, now: datetime) 
     None come, and nothing is written, once more were brought since the page was made: `after` is the key of the
     person's latest row then.
     """
-    list(Profile.objects.select_for_update().filter(user=user))  # of two that ask at once one comes first
+    SETTINGS.get(user=user.pk)  # of two that ask at once one comes first
     brought = Review.objects.filter(card__user=user, pk__gt=after, asked=True, batch__isnull=False)
     if brought.exists():
         return 0
@@ -268,7 +269,7 @@ def set_due(card: Card, day: date, *, ordinal: int, now: datetime) -> bool:
 
     False, and nothing is written, from a stale page or for a card that is new.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     if ordinal != card.next_ordinal or card.state == State.NEW:
         return False
     _move(card, Review.Kind.SET_DUE, now, Due(day=max(day, _day(card, now))))
@@ -281,7 +282,7 @@ def set_suspended(card: Card, suspended: bool, *, ordinal: int, now: datetime, b
 
     False, and nothing is written, from a stale page or when it is so already.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     if ordinal != card.next_ordinal or card.suspended == suspended:
         return False
     card.suspended = suspended
@@ -292,7 +293,7 @@ def set_suspended(card: Card, suspended: bool, *, ordinal: int, now: datetime, b
 @transaction.atomic
 def bury(card: Card, *, ordinal: int, now: datetime) -> bool:
     """Put the card off to tomorrow, whatever is due; its due day stays. False from a stale page."""
-    card = _locked(card.pk)
+    card = _locked(card)
     today = _day(card, now)
     if ordinal != card.next_ordinal or (card.buried_until and card.buried_until > today):
         return False
@@ -305,7 +306,7 @@ def bury(card: Card, *, ordinal: int, now: datetime) -> bool:
 def reset(card: Card, *, ordinal: int, now: datetime) -> bool:
     """Begin the card anew: its memory is that of a new card, its log stays. False from a stale page or for a new card.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     if ordinal != card.next_ordinal or card.state == State.NEW:
         return False
     _replayed(card, Review(card=card, kind=Review.Kind.RESET, at=now, was=card.state), now)
@@ -319,7 +320,7 @@ def amend(card: Card, review_pk: int, rating: Rating, *, ordinal: int, now: date
     The due becomes what bare FSRS gives after the last answer. False, and nothing is written, from a stale page, for a
     row that is no answer that stands, or when it counts so already.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     named = card.reviews.answers().filter(pk=review_pk).first()
     if ordinal != card.next_ordinal or named is None or named.rated == rating:
         return False
@@ -333,7 +334,7 @@ def remove(card: Card, review_pk: int, *, ordinal: int, now: datetime) -> bool:
 
     Due and False as for `amend`.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     named = card.reviews.answers().filter(pk=review_pk).first()
     if ordinal != card.next_ordinal or named is None:
         return False
@@ -434,7 +435,7 @@ def undo_any(user: User, review_pk: int, *, now: datetime) -> Review | None:
 def _locked_act(user: User, named: Review) -> list[Card]:
     """The cards of the row and of all that the same act wrote, held until the transaction ends."""
     if not named.batch:
-        return [_locked(named.card_id)]
+        return [_locked(Card(pk=named.card_id, user_id=user.pk))]
     return _locked_all(user, Review.objects.filter(batch=named.batch).values_list("card", flat=True))
 
 
@@ -461,7 +462,7 @@ def rebuild_card(card: Card, *, write: bool) -> str:
 
     With `write` the card becomes what the log says.
     """
-    card = _locked(card.pk)
+    card = _locked(card)
     stored = {name: getattr(card, name) for name in Card.DERIVED}
     rows = list(card.reviews.order_by("ordinal"))
     remembered, due = memory.replay(rows, queue.parameters(card.user.profile))
@@ -474,16 +475,22 @@ def rebuild_card(card: Card, *, write: bool) -> str:
     return ", ".join(f"{name} {stored[name]}, by the log {getattr(card, name)}" for name in differing)
 
 
-def _locked(pk: int) -> Card:
-    """The card as it is now, held until the transaction ends; its person's settings are read once it is held."""
-    card = HELD.get(pk=pk)
+def _locked(card: Card) -> Card:
+    """The card as it is now, held until the transaction ends, with its person's settings.
+
+    These are held first, here and wherever a person's log grows: of two acts of one person the second begins when the
+    first has ended, and so the keys of their rows rise in the order in which the rows come to be seen.
+    """
     profile = SETTINGS.get(user=card.user_id)
+    card = HELD.get(pk=card.pk)
     card.user = profile.user = User.from_db(DEFAULT_DB_ALIAS, ["id"], [card.user_id])
     return card
 
 
 def _locked_all(user: User, pks: Collection[int]) -> list[Card]:
-    """The person's cards with these keys, held until the transaction ends, in one order for all who hold several."""
+    """The person's cards with these keys, held until the transaction ends, in one order for all who hold several; the
+    person's settings before them."""
+    SETTINGS.get(user=user.pk)
     cards = Card.objects.select_for_update(of=("self",)).select_related("question", "note", "user")
     return list(cards.filter(user=user, pk__in=pks).prefetch_related("user__profile").order_by("pk"))
 

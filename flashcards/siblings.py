@@ -16,6 +16,10 @@ class Siblings:
     def __init__(self, answered: Mapping[int, int]) -> None:
         self._up = dict(answered)
 
+    def copy(self) -> "Siblings":
+        """The same, of which what asks from now on is not remembered here."""
+        return Siblings(self._up)
+
     def gives(self, card: Sided) -> bool:
         """Whether the card may come up today. The first of a note that asks gets the day, so ask in order."""
         return card.note_id is None or self._up.setdefault(card.note_id, card.pk) == card.pk

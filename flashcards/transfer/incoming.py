@@ -8,7 +8,7 @@ from django.db import transaction
 
 from accounts.models import User
 from accounts.rows import Taken
-from flashcards import memory, queue
+from flashcards import kept, memory, queue
 from flashcards.memory import Due, Memory
 from flashcards.models import Card, Review, State
 from flashcards.own_cards import fields_of_words
@@ -111,6 +111,7 @@ def write(user: User, notes: Iterable[Incoming], clock: Clock, now: datetime) ->
     reviews = [review for card, side in cards for review in log_of(card, side, clock, rules, now)]
     Card.objects.bulk_create(card for card, _ in cards)
     Review.objects.bulk_create(reviews, batch_size=500)
+    kept.void(user.pk)
 
 
 def log_of(card: Card, side: Side, clock: Clock, rules: memory.Rules, now: datetime) -> list[Review]:
