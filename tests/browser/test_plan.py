@@ -70,6 +70,17 @@ def test_a_press_keeps_the_focus_and_back_takes_it_back(visit: Callable[..., Pag
     page.reload()
     expect(titles).to_have_count(4)
     expect(page.get_by_label("minutes", exact=True)).to_have_value("60")
+    page.get_by_role("button", name="Propose others").press("Enter")
+    expect(page).to_have_url(re.compile("passed="))
+    expect(page.get_by_role("button", name="Propose others")).to_be_focused()
+    for left in (3, 2, 1):
+        page.locator("[id^=out-]").last.press("Enter")
+        expect(titles).to_have_count(left)
+        expect(page.locator("[id^=out-]").last).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="No question yet")).to_be_focused()
+    page.get_by_role("button", name="Propose a plan").press("Enter")
+    expect(page.get_by_role("heading", name="Four questions")).to_be_focused()
 
 
 def test_saved_with_two_quick_presses_it_is_one_interview(

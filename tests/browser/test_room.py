@@ -448,13 +448,59 @@ def test_news_is_read_out_once_and_the_keyboard_keeps_its_place(ben_at: Page, ad
     expect(ben_at.get_by_role("heading", name="Hints, in order")).to_be_focused()
     ben_at.get_by_role("button", name="Pause").press("Enter")
     expect(ada_at.locator("#room-said")).to_contain_text("paused")
-    expect(ben_at.get_by_role("button", name="Next")).to_be_focused()
+    expect(ben_at.get_by_role("button", name="Resume")).to_be_focused()
     ben_at.keyboard.press("ArrowDown")
     ben_at.keyboard.press("2")
     expect(ben_at.locator(".point.current input:checked")).to_be_focused()
     heard = ada_at.evaluate("heard")
     for words in ("Scenario of blocks.", "First hint", "paused"):
         assert sum(words in line for line in heard) == 1
+
+
+def test_a_second_press_undoes_a_pause_and_leads_nowhere(ben_at: Page, room: str, interview: Interview):  # noqa: F811
+    begun(ben_at)
+    ben_at.get_by_role("button", name="Pause").focus()
+    for name in ("Resume", "Pause"):
+        ben_at.keyboard.press("Enter")
+        expect(ben_at.get_by_role("button", name=name)).to_be_focused()
+    interview.refresh_from_db()
+    assert [event.kind for event in interview.log()][-2:] == ["pause", "resume"]
+    ben_at.get_by_role("button", name="5 minutes more in all").press("Enter")
+    expect(ben_at.locator("#room-said")).to_contain_text("of 35 in all")
+    ben_at.get_by_role("button", name="Straight to the score").press("Enter")
+    expect(ben_at.get_by_role("button", name="Next")).to_be_focused()
+    ben_at.get_by_role("button", name="To the debrief").press("Enter")
+    expect(ben_at.get_by_role("link", name="Scores and call")).to_be_focused()
+
+
+def test_whoever_types_on_into_a_field_that_is_gone_presses_no_keys(
+    visit: Visit, ben_at: Page, chen: User, room: str, interview: Interview  # noqa: F811
+):
+    interview.team.memberships.filter(user=chen).update(role="interviewer")
+    interview.seats.filter(user=chen).update(role="interviewer")
+    begun(ben_at)
+    chen_at = visit(user=chen)
+    chen_at.goto(room)
+    chen_at.locator(".anchor").nth(1).click()
+    chen_at.locator("[name=evidence]").first.press_sequentially("said so, a")
+    ben_at.get_by_role("button", name="Ask question 2").click()
+    expect(chen_at.get_by_role("heading", name="Score as you listen")).to_be_focused()
+    chen_at.keyboard.type("n 3")
+    expect(chen_at.locator(".anchor :checked")).to_have_count(0)
+    chen_at.wait_for_timeout(1200)
+    chen_at.keyboard.press("3")
+    expect(chen_at.locator(".anchor :checked")).to_have_value("3")
+    interview.refresh_from_db()
+    state = interview.folded()
+    assert (state.stamp, state.mark(str(chen.pk), 0, "first").evidence) == ("answer:1", "said so, a")
+
+
+def test_a_candidate_who_types_into_an_answer_that_closes_keeps_a_place(ben_at: Page, ada_at: Page, room: str):
+    begun(ben_at)
+    typed(ada_at).press_sequentially("so it is ")
+    is_kept(ada_at)
+    ben_at.get_by_role("button", name="Straight to the score").click()
+    expect(ada_at.get_by_role("heading", name="scratchpad")).to_be_focused()
 
 
 def test_two_interviewers_on_three_devices_stay_alike(

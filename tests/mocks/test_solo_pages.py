@@ -61,7 +61,7 @@ def test_minutes_that_cannot_be_read_stay_typed_and_begin_nothing(as_ada: Client
 
 def test_without_a_question_that_fits_nothing_begins(as_ada: Client, db: None):
     page = as_ada.post("/mock/solo/", {"minutes": "20", "seed": "1"}, follow=True).content.decode()
-    assert "No question of these topics, kinds and levels fits." in page
+    assert "None of these topics, kinds and levels fits: choose more of them" in page
     assert Interview.objects.count() == 0
 
 

@@ -165,12 +165,12 @@
   }
 
   function leave(region) {
-    const button = document.activeElement.closest("button, a");
-    left = {
-      name: region.dataset.region,
-      lines: linesOf(region),
-      pressed: button && region.contains(button) ? button.getAttribute("aria-label") || button.textContent : null,
-    };
+    const had = region.contains(document.activeElement) ? document.activeElement : null;
+    left = { name: region.dataset.region, lines: linesOf(region), had, button: had?.closest("button, a") };
+  }
+
+  function nameOf(button) {
+    return button.getAttribute("aria-label") || button.textContent;
   }
 
   let toSay = [];
@@ -188,24 +188,38 @@
   document.addEventListener("htmx:oobAfterSwap", () => {
     const region = left && document.querySelector('[data-region="' + left.name + '"]');
     if (!region) return;
-    const { name, lines, pressed } = left;
+    const { name, lines, had, button } = left;
     left = null;
     const fresh = linesOf(region).filter((line) => !lines.includes(line));
     if (fresh.length) announce(fresh);
-    if (pressed !== null) setTimeout(() => refocus(name, pressed)); // once all that one answer changes is there
+    if (had) setTimeout(() => refocus(name, button)); // once all that one answer changes is there
   });
 
-  // In a list of things to reveal a second press must not reveal the next, so its heading has the focus instead.
+  // In a list of things to reveal a second press must not reveal the next, so its heading has the focus instead; and
+  // what takes a pressed button's place (Resume that of Pause) has it before the button that leads on.
   function refocus(name, pressed) {
     const region = document.querySelector('[data-region="' + name + '"]');
     if (document.activeElement !== document.body) return;
     const buttons = Array.from(region.querySelectorAll("button, a")).filter((button) => button.getClientRects().length);
-    const next = name === "acts" && buttons.find((button) => (button.getAttribute("aria-label") || button.textContent) === pressed)
-      || buttons.find((button) => button.dataset.key) || region.querySelector("h2") || buttons[0]
-      || document.querySelector("[data-room] h1");
+    const same = (button) => nameOf(button) === nameOf(pressed) || pressed.dataset.undoes && button.dataset.undoes === pressed.dataset.undoes;
+    const next = pressed && (["acts", "onward"].includes(name) && buttons.find(same) || buttons.find((button) => button.dataset.key)
+        || buttons.find((button) => button.matches(".room-acts .button")))
+      || region.querySelector("h2") || pressed && buttons[0] || document.querySelector("[data-room] h1");
     if (next && /^H/.test(next.tagName)) next.tabIndex = -1;
     next?.focus({ preventScroll: true });
+    if (!pressed) quietUntil = performance.now() + A_PAUSE;
   }
+
+  // Whoever types on into a field that has just closed presses no keys of the page, until their hands rest.
+  const A_PAUSE = 1000; // ms
+  let quietUntil = 0;
+  document.addEventListener("keydown", (event) => {
+    if (performance.now() > quietUntil || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, textarea, select")) return;
+    quietUntil = performance.now() + A_PAUSE;
+    if (event.key.length > 1 && event.key !== "Enter") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
 
   document.addEventListener("htmx:oobAfterSwap", () => {
     const fields = carried;
@@ -220,7 +234,7 @@
 
   const sent = new Map(); // what a form that empties itself was sent with
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.target.matches("[data-clears]")) sent.set(event.target, event.target.elements.text.value);
+    if (event.target.matches("[data-clears]")) sent.set(event.target, event.target.elements[event.target.dataset.clears].value);
   });
 
   // Kept fields: what is typed goes to the server after a moment, again and again until it has it.
