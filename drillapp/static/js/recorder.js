@@ -46,11 +46,13 @@
       const row = document.createElement("li");
       const sound = document.createElement("audio");
       sound.controls = true;
+      sound.setAttribute("aria-label", "Recording " + (list.children.length + 1));
       sound.src = URL.createObjectURL(new Blob(pieces, { type: pieces[0].type }));
       const remove = document.createElement("button");
       remove.type = "button";
       remove.className = "quiet";
       remove.textContent = "Delete";
+      remove.setAttribute("aria-label", "Delete recording " + (list.children.length + 1));
       remove.addEventListener("click", async () => {
         await within("readwrite", (store) => store.delete(range(code, Number(list.dataset.takesOf), take)));
         then();
