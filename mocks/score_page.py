@@ -131,8 +131,8 @@ class ScoreSheet(CallChoices):
     def called(self) -> dict[str, str]:
         """What was changed of the call, likewise."""
         return {name: tidy(self.sent[name]) for name in CALLED
-                if self.sent.get(name, "") != self.sent.get(f"was-{name}", "") and (
-                    self.sent.get(name) or name == "reason")}
+                if name in self.sent and self.sent[name] != self.sent.get(f"was-{name}", "") and (
+                    self.sent[name] or name == "reason")}
 
     @property
     def shown_from_now(self) -> dict[str, str]:

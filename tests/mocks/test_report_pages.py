@@ -293,6 +293,14 @@ def test_a_whole_sheet_tells_whose_words_it_replaced(asked: Interview, ben: User
     assert "yours took its place: at the desk" in client.post(sheet_of(asked), stale, follow=True).content.decode()
 
 
+def test_a_sheet_that_sends_no_reason_keeps_the_one_there_is(asked: Interview, ben: User):
+    client = as_person(ben)
+    client.post(sheet_of(asked), {"reason": "at the desk", "verdict": "yes"})
+    assert client.post(sheet_of(asked), {"was-reason": "at the desk", "keep": "1"}).status_code == 302
+    asked.refresh_from_db()
+    assert asked.folded().calls[str(ben.pk)].reason == "at the desk"
+
+
 def test_what_is_kept_is_what_the_row_goes_on_from(asked: Interview, ben: User):
     told = as_person(ben).post(sheet_of(asked), sent_by_a_row(evidence="so "), headers={"HX-Request": "true"})
     assert 'name="was-evidence-0-first" value="so " hx-swap-oob="true"' in told.content.decode()
