@@ -76,6 +76,11 @@ def test_two_score_alone_and_settle_what_differs(visit: Visit, interview: Interv
     expect(other.get_by_role("button", name="2", exact=True).first).to_have_attribute("aria-pressed", "true")
     expect(other.get_by_label("because")).to_have_value("we say")
     expect(mine.locator("#criterion-1-1 .agreed summary")).to_contain_text("2")
+    mine.locator("#criteria-1 > summary").press("Enter")
+    other.get_by_role("button", name="3", exact=True).first.click()
+    expect(mine.locator("#criterion-1-1 .agreed summary")).to_have_text("3")
+    expect(mine.locator("#criteria-1")).not_to_have_attribute("open", "")  # as its reader left it
+    expect(mine.locator("#criteria-1 > summary")).to_be_focused()
     other.locator("#agree-call").get_by_label("no", exact=True).check(force=True)
     other.get_by_role("button", name="Set the agreed call").click()
     expect(other.get_by_text("It is set: no.")).to_be_focused()
