@@ -332,6 +332,13 @@ def test_a_kept_field_that_holds_what_is_kept_makes_no_event(asking: Interview, 
     assert Event.objects.filter(kind="score").count() == 1
 
 
+def test_before_a_question_the_scores_say_that_they_wait(interview: Interview, as_ben: Client, room: str, do: Any):
+    assert "nothing to score before the first question" in text(as_ben, room)
+    do(as_ben, "start")
+    do(as_ben, "ask", position=0)
+    assert "nothing to score before the first question" not in text(as_ben, room)
+
+
 def test_a_score_is_taken_back(asking: Interview, as_ben: Client, ben: User, do: Any):
     do(as_ben, "score", headers=JSON, position=0, point="first", value=2)
     do(as_ben, "score", headers=JSON, position=0, point="first", value="")
