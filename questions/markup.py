@@ -9,6 +9,7 @@ from typing import Any
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from questions.figures import FIGURE, Ran, resolve, show
@@ -37,8 +38,20 @@ def style_by_class(state: StateCore) -> None:
             token.attrSet("class", "num")
 
 
+def leave_formula(state: StateInline, silent: bool) -> bool:
+    """A formula in TeX's marks, \\(…\\), as it is written: its backslashes and its stars are its own."""
+    end = state.src.find("\\)", state.pos + 2) if state.src.startswith("\\(", state.pos) else -1
+    if not state.pos < end <= state.posMax - 2:
+        return False
+    if not silent:
+        state.pending += state.src[state.pos:end + 2]
+    state.pos = end + 2
+    return True
+
+
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 MARKDOWN.core.ruler.push("style_by_class", style_by_class)
+MARKDOWN.inline.ruler.before("escape", "formula", leave_formula)
 READER = MarkdownIt("commonmark", {"html": True}).enable("table")
 READER.validateLink = lambda url: True  # here every link is to be seen; unsafe() judges it
 

@@ -27,16 +27,14 @@ from django.utils.safestring import SafeString, mark_safe
 from accounts.models import User
 from calculators.labs import LABS
 from calculators.labs.base import Lab
-from calculators.models.base import Refusal
 from calculators.models.serve_flags import FLAGS, Flag
 from calculators.models.serve_values import written
 from calculators.models.serve_words import MEANINGS
 from questions import access, glossary, markup, own, words
 from questions.content import TEXTS
-from questions.figures import FIGURE, BadFigure, show
+from questions.figures import FIGURE
 from questions.models import Note, Question, SearchDocument, SearchWord
-from questions.runs import play
-from questions.services import run_kept, split_ask
+from questions.services import in_words, split_ask
 from questions.words import Bag, Term
 
 FILE = Path(__file__).resolve().parent / "bank" / "search.toml"
@@ -101,17 +99,21 @@ def documents() -> Iterator[SearchDocument]:
 
 
 def document(
-    kind: Kind, slug: str, title: str, texts: dict[str, str], asked_as: Iterable[str] = (), **more: object
+    kind: Kind, slug: str, title: str, texts: dict[str, str], asked_as: Iterable[str] = (), digest: str = "",
+    **more: object,
 ) -> SearchDocument:
-    """A document found by `texts`, those of words.FIELDS, and by whole phrases that ask for it."""
+    """A document found by `texts`, those of words.FIELDS, and by whole phrases that ask for it; its digest is of all
+    that it says, where none is given."""
     laid = tuple(texts.get(name, "") for name in words.FIELDS)
     counts, lengths = words.counted(laid)
     counts = {word: count for word, count in counts.items() if len(word) <= MOST_LETTERS}
     more["phrases"] = [words.stems_of(phrase) for phrase in (title, *asked_as)]
-    said = repr((title, sorted(counts.items()), sorted((name, str(value)) for name, value in more.items())))
+    if not digest:
+        said = repr((title, sorted(counts.items()), sorted((name, str(value)) for name, value in more.items())))
+        digest = sha256(said.encode()).hexdigest()
     return SearchDocument(
         kind=kind, slug=slug, title=title, words=" ".join(sorted(counts)), counts=counts, lengths=lengths,
-        digest=sha256(said.encode()).hexdigest(), **more,
+        digest=digest, **more,
     )
 
 
@@ -140,13 +142,7 @@ def of_question(question: Question) -> SearchDocument:
 def asked_line(question: Question) -> str:
     """What a question asks in plain words, with the figures of its file."""
     _, _, asked = split_ask(question.ask)
-    if FIGURE.search(asked):
-        try:
-            ran = play(question.runs, {}, run_kept)
-            asked = FIGURE.sub(lambda found: show(found[0], ran), asked)
-        except (Refusal, BadFigure):
-            asked = FIGURE.sub("…", asked)
-    return re.sub(r"[*`_]{1,2}(\S(?:.*?\S)?)[*`_]{1,2}", r"\1", markup.MARK.sub("", " ".join(asked.split())))
+    return re.sub(r"[*`_]{1,2}(\S(?:.*?\S)?)[*`_]{1,2}", r"\1", " ".join(in_words(question, asked).split()))
 
 
 def of_note(note: Note) -> SearchDocument:
@@ -162,13 +158,12 @@ def of_own(note: Note) -> SearchDocument:
     """A person's own card: found by all it says, shown by what it asks, its gaps left open."""
     front = note.front or note.ask
     asked = own.asked_line(front) if note.kind == Note.Kind.CLOZE else note.ask
-    one = document(
+    return document(
         Kind.OWN, note.slug, asked,
         {"title": asked, "ask": f"{own.filled(front)} {' '.join(note.tags)}", "text": note.back},
+        digest=own_rules(),  # it is stored with its note, so that only other rules make it another
         about=note.topic.slug if note.topic else "yours", note=note,
     )
-    one.digest = own_rules()  # a note's document is stored with it, so that only other rules make it another
-    return one
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ from calculators.models.base import Line, Refusal
 from calculators.models.quantity import converted
 from questions import grading, markup
 from questions.content import ARRAYS, QuestionFile, digest
-from questions.figures import BadFigure, Ran, resolve
+from questions.figures import FIGURE, BadFigure, Ran, resolve, show
 from questions.glossary import Linked
 from questions.grading import Judgement
 from questions.models import Note, Question
@@ -204,6 +204,18 @@ def split_ask(ask: str) -> tuple[str, str, str]:
     prose = [paragraph for paragraph in paragraphs if not paragraph.startswith("|")]
     bold = re.findall(r"\*\*(.+?)\*\*", " ".join(prose), re.DOTALL)
     return "\n\n".join(prose), "\n\n".join(tables), bold[-1] if bold else " ".join(prose)
+
+
+def in_words(question: Question, text: str) -> str:
+    """A text of a question with the figures of its file in it, and without the marks of its sources."""
+    text = markup.MARK.sub("", text)
+    if not FIGURE.search(text):
+        return text
+    try:
+        ran = play(question.runs, {}, run_kept)
+        return FIGURE.sub(lambda found: show(found[0], ran), text)
+    except (Refusal, BadFigure):  # an edit that no lab can follow
+        return FIGURE.sub("…", text)
 
 
 def source_row(source: Mapping[str, str]) -> dict[str, str]:

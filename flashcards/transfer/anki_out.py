@@ -55,6 +55,7 @@ CLOZE = genanki.Model(
     fields=[{"name": name} for name in ("Text", "Beside")],
     templates=[{"name": "cloze", "qfmt": "{{cloze:Text}}", "afmt": "{{cloze:Text}}<hr id=answer>{{Beside}}"}])
 OWN_DECK = "My cards"
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no page shows them, and \x1f parts Anki's fields
 EASE = 2500  # permille; Anki's first, which FSRS does not use
 RELEARNT, REVIEWED, LEARNT = 2, 1, 0  # Anki's kinds of an answer
 
@@ -131,9 +132,13 @@ def notes_of(user: User) -> Iterator[tuple[str, genanki.Note]]:
 
 
 def made(model: genanki.Model, fields: list[str], item: Question | Note, tags: list[str]) -> genanki.Note:
-    held = [re.sub(r"[\s\"]+", "_", tag) for tag in tags]
-    return genanki.Note(model=model, fields=[str(one) or " " if at == 0 else str(one) for at, one in enumerate(fields)],
-                        guid=guid_of(item), tags=held)
+    held = [re.sub(r"[\s\"]+", "_", CONTROL.sub("", tag)) for tag in tags]
+    # "[sound:" would be a file to play
+    first, *rest = (CONTROL.sub("", str(one)).replace("[sound:", "&#91;sound:") for one in fields)
+    note = genanki.Note(model=model, fields=[first or " ", *rest], guid=guid_of(item), tags=held)
+    if model is CLOZE:  # genanki overlooks a gap in a gap
+        note.cards = [genanki.Card(number - 1) for number in own.cloze_numbers(item.front)]
+    return note
 
 
 def cloze_html(text: str) -> str:

@@ -21,7 +21,7 @@ from flashcards.written import key_of_card
 from questions import own
 from questions.export import key_of
 from questions.models import Note
-from questions.services import value_with_unit
+from questions.services import in_words, value_with_unit
 
 CARDS = (
     "card", "front", "back", "tags", "topic", "kind", "state", "due", "last", "stability", "difficulty", "answers",
@@ -78,7 +78,7 @@ def number(value: float | None) -> float | str:
 def words_of(card: Card) -> tuple[str, str]:
     """The two sides of a card, in Markdown; a question by its title and what is said aloud."""
     if card.question_id:
-        return card.question.title, card.question.said_aloud
+        return card.question.title, in_words(card.question, card.question.said_aloud)
     if card.note.kind != Note.Kind.NUMBER:
         return sides_of(card)
     value = value_with_unit(card.note)

@@ -1,11 +1,13 @@
 """The package for Anki: what lies in it, and what Anki makes of it, where ANKI_PYTHON names an interpreter with it."""
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import tempfile
 import zipfile
 from datetime import date, datetime, timedelta
+from html import unescape
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,11 @@ from accounts.models import User
 from accounts.rows import Taken
 from flashcards import own_cards, services
 from flashcards.models import Card, Rating, Review
+from flashcards.own_desk import sides_of
 from flashcards.own_forms import FORMS
 from flashcards.study_day import study_day
 from flashcards.transfer import anki_out, incoming, reading
+from questions import own
 from questions.models import Note
 from tests.flashcards.conftest import NOON, write_questions
 from tests.flashcards.test_numbers import write_notes
@@ -180,6 +184,43 @@ def test_anki_takes_it_with_the_right_notes_and_days_and_once(ada: User, tmp_pat
     gap = next(card for card in told["cards"] if "[how many]" in card["question"])
     assert "16 &lt; 32" in gap["answer"]
     assert "<strong>one</strong>" in gap["answer"] or "**one**" in gap["answer"]
+
+
+ODD = {  # front: back
+    "<b>not bold</b> & <script>alert(1)</script> &lt;": "</div>{{Front}} {{#Back}} <!-- no -->",
+    "bell \x07, escape \x1b, unit \x1f, record \x1e, vertical \x0b, delete \x7f": "next \x85, line \u2028, zero \u200b",
+    "emoji 🧮👩🏽‍🔬🇩🇪": "שלום مرحبا 日本語",
+    "nothing behind": "",
+    "long": "0123456789abcde " * 4_096,  # 64 KiB
+    "\\(a_1 * b_2 * c < d\\)": "[[not.a|figure]] [^none] [sound:no.mp3]",
+    "{{c1::a {{c2::b } c}} }} and {{c3::{x}}} tail": "beside",
+    "{{c1::}}{{c2::x::}} empty": "",
+}
+
+
+def text_of(html: str) -> str:
+    """What a page shows, without white space, the signs that no page shows, and stars that mark nothing."""
+    bare = unescape(re.sub(r"<style>.*?</style>|<[^>]*>", "", html, flags=re.DOTALL)).replace("…", "...")
+    return re.sub(r"[\s*\x00-\x1f\x7f]", "", bare)
+
+
+@needs_anki
+@pytest.mark.anki
+def test_odd_cards_say_in_anki_what_they_say_here(ada: User, tmp_path: Path) -> None:
+    for front, back in ODD.items():
+        kind = Note.Kind.CLOZE if own.cloze_numbers(front) else Note.Kind.BASIC
+        own_cards.save(ada, own_cards.fields_of_words(kind, front, back, ["odd::tag"]), NOON)
+    (tmp_path / "out.apkg").write_bytes(anki_out.with_schedule(ada, NOON))
+    told = anki("bring_in", str(tmp_path / "out.apkg"))
+    assert told["integrity"], told["what"]
+    there = {(card["guid"], card["ord"]): card for card in told["cards"]}
+    cards = Card.objects.filter(user=ada).select_related("note")
+    assert len(there) == len(cards)
+    for card in cards:
+        found = there[anki_out.place_of(card)]
+        front, back = (text_of(own.html_of(side)) for side in sides_of(card))
+        assert text_of(found["question"]) == front
+        assert text_of(found["answer"]) == (back if card.note.kind == Note.Kind.CLOZE else front + back)
 
 
 @needs_anki

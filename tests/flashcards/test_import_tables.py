@@ -119,6 +119,15 @@ def test_the_tables_hold_a_row_for_each_card_and_for_each_answer(ada: User, eve:
     assert rows(tables.cards_csv(eve, NOON)) == rows(tables.reviews_csv(eve, NOON)) == []
 
 
+def test_a_question_stands_there_in_words_with_its_figures_in_it(deck: dict[str, Card], ada: User) -> None:
+    for card in deck.values():
+        services.answer_card(card, Rating.GOOD, ordinal=1, now=NOON)
+    said = [row["back"] for row in rows(tables.cards_csv(ada, NOON)) if row["card"].startswith("question:")]
+    assert len(said) == len(deck)
+    assert any("[[" in card.question.said_aloud for card in deck.values())
+    assert not any("[[" in one or "[^" in one or "…" in one for one in said)
+
+
 def test_a_spreadsheet_is_given_no_formula(ada: User) -> None:
     live(ada)
     assert "\n=1" not in tables.cards_csv(ada, NOON).replace(",=", "\n=")

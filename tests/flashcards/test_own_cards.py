@@ -45,6 +45,14 @@ def test_the_gaps_of_a_text(text: str, numbers: list[int]) -> None:
     assert own.cloze_numbers(text) == numbers
 
 
+@pytest.mark.parametrize(("text", "html"), [
+    (r"so \(a_1 * b * c < d\) holds", r"<p>so \(a_1 * b * c &lt; d\) holds</p>"), (r"see \(x", "<p>see (x</p>"),
+    (r"\\(x\\)", r"<p>\(x\)</p>"), (r"\[1\] and *so*", "<p>[1] and <em>so</em></p>"),
+])
+def test_a_formula_stays_as_it_is_written(text: str, html: str) -> None:
+    assert own.html_of(text) == html
+
+
 def test_both_ways_are_two_cards_and_they_turn_the_sides(ada: User) -> None:
     add(ada, "basic", reverse="on")
     assert [sides_of(card) for card in ada.cards.order_by("direction")] == [("Front", "Back"), ("Back", "Front")]
