@@ -187,6 +187,7 @@ def test_two_tabs_record_one_grade_and_the_second_is_told(visit: Visit, learner:
     first = visit(user=learner)
     first.goto("/review/")
     first.get_by_role("button", name=OUT_LOUD).click()
+    expect(first.locator(".grade", has_text="Good")).to_be_visible()
     second = visit(user=learner)
     second.goto("/review/")
     expect(second.locator(".grade", has_text="Good")).to_be_visible()
