@@ -1,7 +1,5 @@
 """The cast: Ada learns, Ben interviews, Eve is a stranger, Kim edits."""
-import gc
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -23,34 +21,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--touching-database", action="store_true", help="only tests that touch the database")
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With --touching-database not even read what is left out whole."""
-    pages = collection_path.name == "calculators" or collection_path.stem.endswith("_pages")
-    return True if pages and config.getoption("--touching-database") else None
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --touching-database leave out the tests that can't tell one database from another.
 
-    Pages (the labs', the browser's, the files named test_…_pages.py, what is marked so) add no queries to those of the
-    models and services, whose own tests are here, and of each page as test_roles walks to it, but in a browser where
-    two requests meet; nor does a month of them add any.
+    Pages (the labs', the browser's, the files named test_…_pages.py) add no queries to those of the models and
+    services, whose own tests are here, but in a browser where two requests meet; nor does a month of them add any.
     """
     if not config.getoption("--touching-database"):
         return
     touching = {item: bool(DATABASE_FIXTURES & set(item.fixturenames)) for item in items}
     touching |= {item: True for item in items if item.get_closest_marker("django_db")}
-    touching |= {item: False for item in items if "browser" in item.path.parts}
-    touching |= {item: False for item in items for name in ("pages", "month") if item.get_closest_marker(name)}
+    touching |= {item: False for item in items if {"calculators", "browser"} & set(item.path.parts)}
+    touching |= {item: False for item in items if item.path.stem.endswith("_pages")}
+    touching |= {item: False for item in items if item.get_closest_marker("month")}
     touching |= {item: True for item in items if item.get_closest_marker("race")}
     config.hook.pytest_deselected(items=[item for item in items if not touching[item]])
     items[:] = [item for item in items if touching[item]]
-
-
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays to the end: no collection of garbage looks it through again."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,6 @@ def interviewed(ada: User) -> User:
     return ada
 
 
-@pytest.mark.pages
 @pytest.mark.parametrize("name", sorted(set(ROUTES) - OPEN))
 def test_every_other_address_is_closed(as_ada: Client, interviewed: User, name: str):
     for answer in (as_ada.get(ROUTES[name]), as_ada.post(ROUTES[name])):

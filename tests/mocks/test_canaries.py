@@ -13,7 +13,6 @@ from mocks.models import Interview
 from tests.drillapp.walk import NAMES, World
 from tests.mocks.conftest import question
 
-pytestmark = pytest.mark.pages
 LEFT = {"account_logout", "admin:logout"}  # they end the visit
 PARTS = ("title", "ask", "answer", "catch", "measure", "rubric", "named", "explained", "bounded", "hint0", "hint1",
          "said", "tempting", "refuted", "follow", "key")

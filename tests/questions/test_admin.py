@@ -286,7 +286,6 @@ def blank() -> dict[str, str]:
     return {}
 
 
-@pytest.mark.pages
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_stands_beside_its_field_and_nothing_typed_is_lost(
     publisher: Client, blank: dict[str, str], name: str
