@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise, starmap
 from operator import attrgetter
+from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -24,12 +25,12 @@ from flashcards.models import Card, Mark, Review, State, new_mark
 from flashcards.prepared import Given, Prepared, insert
 from questions.models import Note, Question, Topic
 
-PEOPLE = 100  # whose days are kept, the latest seen
+PEOPLE = 100  # whose days are kept: who did something last
 LASTS = 600  # seconds: should a change ever have gone unmarked
 HEARD = (Card, Note, Question, Topic)  # what of these is saved or deleted outside of services.py voids what is kept
 NEAR = 4  # days apart, that are looked up in one query
 DAY = timedelta(days=1)
-SETTINGS = attrgetter(  # all that a agenda hangs on beside cards and log
+SETTINGS = attrgetter(  # all that an agenda hangs on beside cards and log
     "zone", "day_start", "new_questions_per_day", "new_numbers_per_day", "reviews_per_day", "backlog_order",
     "new_place", "fsrs_parameters")
 
@@ -60,10 +61,11 @@ class Kept:
 
 
 _days: OrderedDict[tuple[str, int], Kept] = OrderedDict()  # by database and person
+_keeping = Lock()  # else one thread may drop the oldest while another moves it to the end
 
 
 def agenda(user: User, day: date) -> Agenda:
-    """The agenda of a person's study day, as it stands now."""
+    """What a person's study day asks, as it stands now."""
     if _passing():
         return build(user, day)
     one = _current(user.profile, day) or _looked_up(user, day)
@@ -158,10 +160,11 @@ def _mark_of(user_pk: int) -> int:
 
 
 def _keep(user_pk: int, one: Kept) -> None:
-    _days[_key(user_pk)] = one
-    _days.move_to_end(_key(user_pk))
-    while len(_days) > PEOPLE:
-        _days.popitem(last=False)
+    with _keeping:
+        _days[_key(user_pk)] = one
+        _days.move_to_end(_key(user_pk))
+        while len(_days) > PEOPLE:
+            _days.popitem(last=False)
 
 
 def _due_on(user_pk: int, days: list[date]) -> dict[date, int]:

@@ -227,3 +227,12 @@ def test_ten_devices_leave_no_row_unseen(deck: User) -> None:
     assert at_once(drill) == [True] * 10
     assert kept.agenda(deck, day).begun.done["answers"] == 40
     assert told(kept.agenda(deck, day)) == told(agenda.build(deck, day))
+
+
+def test_the_days_of_so_many_people_are_kept_and_no_more(
+    deck: User, ben: User, eve: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "PEOPLE", 2)
+    for user in (deck, ben, eve):
+        kept.agenda(user, NOON.date())
+    assert [user for _, user in kept._days] == [ben.pk, eve.pk]
