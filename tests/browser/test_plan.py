@@ -83,6 +83,21 @@ def test_a_press_keeps_the_focus_and_back_takes_it_back(visit: Callable[..., Pag
     expect(page.get_by_role("heading", name="Four questions")).to_be_focused()
 
 
+def test_a_press_as_soon_as_the_plan_is_there_changes_it_in_place(visit: Callable[..., Page], team: int, ben: User):
+    # What is put in and not yet wired up sends its form as a page of its own: the focus and the scroll would be lost.
+    page = visit(user=ben)
+    page.goto(f"/mock/teams/{team}/plan/?minutes=27")
+    page.evaluate("""() => {
+      window.stayed = true;
+      document.addEventListener("htmx:afterSwap", () => setTimeout(() => document.getElementById("out-0").click()), { once: true });
+    }""")
+    titles = page.locator("#plan-rows tbody th")
+    left = titles.count() - 2
+    page.locator("#out-0").click()
+    expect(titles).to_have_count(left)
+    assert page.evaluate("window.stayed")
+
+
 def test_saved_with_two_quick_presses_it_is_one_interview(
     visit: Callable[..., Page], team: int, ben: User, ada: User, faults: list[str]
 ):

@@ -19,8 +19,7 @@
       // Open before its field is here: a key pressed meanwhile presses nothing on the page below.
       sheet.classList.toggle("at-top", window.scrollY > 8);
       sheet.showModal();
-      // Settled at once: what is typed as soon as the field stands is searched for.
-      htmx.ajax("GET", link.getAttribute("href"), { target: sheet, swap: "innerHTML settle:0ms" }).catch(() => {}).then(() => {
+      htmx.ajax("GET", link.getAttribute("href"), { target: sheet, swap: "innerHTML" }).catch(() => {}).then(() => {
         if (!sheet.open) sheet.replaceChildren();
         else if (field()) field().focus();
         else sheet.close();
