@@ -120,9 +120,9 @@ def owner_apart(interview: Interview, asking: Collection[int]) -> bool:
 
 
 def releasers_of(interview: Interview) -> list[User]:
-    """Who decides what the candidate of a team's interview gets to read."""
+    """Who decides what the candidate of a team's interview gets to read, in the order in which they joined."""
     others = list(Membership.objects.filter(team=interview.team_id).exclude(user=interview.candidate_id).select_related(
-        "user"))
+        "user").order_by("pk"))
     asking = set(interview.seats.filter(role=Role.INTERVIEWER).values_list("user", flat=True))
     leading = [one for one in others if one.user_id in asking and one.takes(Role.INTERVIEWER)]
     return [one.user for one in [one for one in others if one.is_owner] or leading]
