@@ -80,7 +80,8 @@ def facets(missed: set[int]) -> list[Facet]:
         Facet("missed", "Which", [(value, label, lambda card: card.pk in missed) for value, label in MISSED.items()]),
         Facet("topic", "Topic", [(slug, slug, lambda card, slug=slug: topic_of(card) == slug) for slug in topics]),
         Facet("kind", "Kind", [
-            (kind, kind, lambda card, kind=kind: card.kind == kind) for kind in (*Question.Kind.values, "number")]),
+            (kind, kind, lambda card, kind=kind: card.kind_words == kind)
+            for kind in (*Question.Kind.values, "number", "own")]),
         Facet("level", "Level", [
             (level, level, lambda card, level=level: bool(card.question_id) and card.question.level == level)
             for level in Question.Level.values]),

@@ -176,7 +176,7 @@ def matching(user: User, drill: Drill, today: date) -> list[Card]:
         this_week = Review.objects.filter(card__user=user, study_day__gt=today - A_WEEK).answers()
         cards = cards.filter(pk__in=this_week.filter(rated=Rating.AGAIN).values("card"))
     found = cards.select_related("question__topic", "note__topic")
-    return [card for card in found if (not drill.kind or card.kind in drill.kind)
+    return [card for card in found if (not drill.kind or card.kind_words in drill.kind)
             and (not drill.lab or lab_of(card) in drill.lab)]
 
 

@@ -121,6 +121,11 @@ class Card(models.Model):
         return "number" if self.note_id else self.question.kind
 
     @property
+    def kind_words(self) -> str:
+        """What kind of card it is to its person: the question's kind, "number", or "own" for one of their own words."""
+        return self.kind if not self.note_id or self.note.kind == Note.Kind.NUMBER else "own"
+
+    @property
     def side_words(self) -> str:
         """Which side of its note the card asks."""
         if self.note.kind == Note.Kind.CLOZE:

@@ -1,5 +1,5 @@
 """What Today says and draws about a person's study day."""
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -180,19 +180,21 @@ class Overview:
     def more(self) -> str:
         """What stands in line behind those shown: "4 questions, 5 numbers"."""
         rest = self.day.first_in_line[SHOWN_IN_LINE:]
-        numbers = sum(place.card.note_id is not None for place in rest)
-        counts = {"question": len(rest) - numbers, "number": numbers}
-        return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items() if count)
+        kinds = {"own": "own card", "number": "number"}
+        nouns = Counter(kinds.get(place.card.kind_words, "question") for place in rest)
+        counts = [(noun, nouns[noun]) for noun in ("question", "number", "own card") if nouns[noun]]
+        return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts)
 
     @property
     def numbers_alone(self) -> str:
-        """What a sitting with the number cards alone would be, "5 number cards, 1 min"; empty when that is all there
+        """What a sitting with the number cards alone would be, "5 short cards, 1 min"; empty when that is all there
         is, or nothing."""
         numbers = [place for place in self.day.first_in_line if place.card.note_id]
         if not numbers or len(numbers) == len(self.day.first_in_line):
             return ""
         minutes = max(round(sum(place.seconds for place in numbers) / 60), 1)
-        return f"{len(numbers)} number card{'' if len(numbers) == 1 else 's'}, {minutes} min"
+        noun = "short" if any(place.card.kind_words == "own" for place in numbers) else "number"
+        return f"{len(numbers)} {noun} card{'' if len(numbers) == 1 else 's'}, {minutes} min"
 
     @cached_property
     def forecast(self) -> dict[str, Drawing] | None:

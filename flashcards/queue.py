@@ -378,8 +378,9 @@ def _held(kind: str, count: int, limit: int) -> list[Held]:
 
 
 def _held_by_siblings(cards: Sequence[Sided]) -> list[Held]:
-    slugs = Note.objects.filter(pk__in={card.note_id for card in cards}).values_list("slug", flat=True) if cards else ()
-    return [Held("siblings", len(cards), waiting_words(slugs))] if cards else []
+    notes = Note.objects.filter(pk__in={card.note_id for card in cards}).values_list("slug", "owner") if cards else ()
+    slugs = [slug for slug, owner in notes if owner is None]
+    return [Held("siblings", len(cards), waiting_words(slugs, own=len(notes) - len(slugs)))] if cards else []
 
 
 def _put_off(user: User, day: date) -> list[Held]:

@@ -33,10 +33,13 @@ class Siblings:
         return up, waiting
 
 
-def waiting_words(slugs: Iterable[str]) -> str:
-    """Which cards wait for their sibling: "kv-70b, whose sibling is up today"; many are counted."""
+def waiting_words(slugs: Iterable[str], own: int = 0) -> str:
+    """Which cards wait for their sibling: "kv-70b, whose sibling is up today"; many are counted, and so are `own` cards
+    of the person's, which have no name."""
     names = sorted(set(slugs))
-    shown, more = names[:MOST_NAMED], len(names) - MOST_NAMED
-    whose = "whose sibling is" if len(names) == 1 else "whose siblings are"
+    whose = "whose sibling is" if len(names) + own == 1 else "whose siblings are"
+    if not names:
+        return f"{own} of your own cards, {whose} up today"
+    shown, more = names[:MOST_NAMED], len(names[MOST_NAMED:]) + own
     last = f"{more} more" if more > 0 else shown.pop() if len(shown) > 1 else ""
     return f"{', '.join(shown)}{f' and {last}' if last else ''}, {whose} up today"

@@ -89,7 +89,8 @@ def test_a_press_as_soon_as_the_plan_is_there_changes_it_in_place(visit: Callabl
     page.goto(f"/mock/teams/{team}/plan/?minutes=27")
     page.evaluate("""() => {
       window.stayed = true;
-      document.addEventListener("htmx:afterSwap", () => setTimeout(() => document.getElementById("out-0").click()), { once: true });
+      const press = () => document.getElementById("out-0").click();
+      document.addEventListener("htmx:afterSwap", () => setTimeout(press), { once: true });
     }""")
     titles = page.locator("#plan-rows tbody th")
     left = titles.count() - 2

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from accounts.models import User
-from flashcards import queue, services, siblings
+from flashcards import own_cards, queue, services, siblings
 from flashcards.models import Card, Direction, Rating, Review, State
 from questions import loading
 from questions.models import Note, Topic
@@ -199,14 +199,28 @@ def test_a_number_takes_seconds_until_a_pace_is_known(ada: User) -> None:
     assert [place.seconds for place in queue.today(ada, NOON + MINUTE).first_in_line] == [30] * 7
 
 
-@pytest.mark.parametrize(("slugs", "words"), [
-    (["a"], "a, whose sibling is up today"),
-    (["b", "a"], "a and b, whose siblings are up today"),
-    (["c", "b", "a"], "a, b and c, whose siblings are up today"),
-    (["e", "d", "c", "b", "a"], "a, b, c and 2 more, whose siblings are up today"),
+@pytest.mark.parametrize(("slugs", "own", "words"), [
+    (["a"], 0, "a, whose sibling is up today"),
+    (["b", "a"], 0, "a and b, whose siblings are up today"),
+    (["c", "b", "a"], 0, "a, b and c, whose siblings are up today"),
+    (["e", "d", "c", "b", "a"], 0, "a, b, c and 2 more, whose siblings are up today"),
+    (["a"], 2, "a and 2 more, whose siblings are up today"),
+    ([], 1, "1 of your own cards, whose sibling is up today"),
+    ([], 4, "4 of your own cards, whose siblings are up today"),
 ])
-def test_siblings_are_named_up_to_three(slugs: list[str], words: str) -> None:
-    assert siblings.waiting_words(slugs) == words
+def test_siblings_are_named_up_to_three_and_own_cards_counted(slugs: list[str], own: int, words: str) -> None:
+    assert siblings.waiting_words(slugs, own) == words
+
+
+def test_an_own_card_of_words_is_no_number_in_todays_line(ada: User) -> None:
+    deal(ada)
+    for front in "pq":
+        own_cards.save(ada, own_cards.fields_of_words(Note.Kind.BASIC, front, "back", [], True), NOON)
+    for card in Card.objects.filter(user=ada):
+        services.answer_card(card, EASY, ordinal=1, now=NOON)
+    day = queue.today(ada, NOON + 200 * DAY)
+    assert Counter(place.card.kind_words for place in day.first_in_line) == {"own": 2, "number": 1}
+    assert [held.words for held in day.held_back] == ["n1 and 2 more, whose siblings are up today"]
 
 
 # A month
