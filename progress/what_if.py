@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Sum
 from django.utils import timezone
+from django.utils.text import get_text_list
 
 from accounts.models import User
 from accounts.rows import has_shape
@@ -164,7 +165,7 @@ def _defaults(user: User, terms: Terms, habits: Habits) -> list[str]:
         "how often each grade is given at first sight": habits.first == usual.first,
         "how often Hard, Good and Easy are given to what is remembered": habits.remembered == usual.remembered,
         "how much longer or shorter each grade takes": habits.effort == usual.effort,
-        f"the time that {' and '.join(f'“{kind}”' for kind in unpaced)} cards take": bool(unpaced),
+        f"the time that {get_text_list([f'“{kind}”' for kind in unpaced], 'and')} cards take": bool(unpaced),
     }
     return [name for name, is_default in named.items() if is_default]
 
