@@ -4,10 +4,12 @@
 
 100 rooms for 30 seconds unless told otherwise, on the PostgreSQL that tests.postgres starts (without it: on SQLite);
 first quiet ones, in which nothing happens, then such where each candidate's scratchpad changes every third second.
-Told are requests a second, requests for each second of processor time that the server took (without the database's and
-this client's, which share the machine), and what one waits.
+Told are requests a second of those that the clock asks for, the processor time that one takes of the server, of the
+database and of this client, which share the machine, requests for each second of one core of the server's, and of the
+server's and the database's together, and what one waits.
 """
 import asyncio
+import json
 import os
 import random
 import re
@@ -24,10 +26,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from statistics import quantiles
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parents[1]
 TOKEN = "a" * 32  # a CSRF token
+TICKS = os.sysconf("SC_CLK_TCK")
 EVERY_S, TYPES_EVERY_S = 1.0, 3.0
 STANDS = re.compile(r'name="(after|here)" value="([^"]*)"')
 REGION = re.compile(r'data-region="([^"]*)" data-seen="([^"]*)"')
@@ -41,21 +45,31 @@ def main(rooms: int, seconds: float, port: int) -> None:
     with subprocess.Popen(command, start_new_session=True) as server:
         try:
             wait_for(port)
-            asyncio.run(measure(port, people, seconds, lambda: processor_s(server.pid)))
+            postmaster = postmaster_of_this_machine()
+            asyncio.run(measure(port, people, seconds, lambda: Busy(
+                processor_s(server.pid), children_s(postmaster) if postmaster else 0.0, time.process_time())))
         finally:
             os.killpg(server.pid, signal.SIGTERM)
 
 
-async def measure(port: int, people: list[tuple[str, str, str]], seconds: float, busy_s: Callable[[], float]) -> None:
+class Busy(NamedTuple):
+    """Seconds of processor time that each has taken so far; a SQLite database's are among the server's."""
+
+    server: float
+    database: float
+    client: float
+
+
+async def measure(port: int, people: list[tuple[str, str, str]], seconds: float, busy: Callable[[], Busy]) -> None:
     """Everybody comes in, which is not counted; then they stay, first in quiet rooms."""
     visitors = [Visitor(port, *person) for person in people]
     for visitor in visitors:
         await visitor.enter()
     for what, types in (("quiet", False), ("typing", True)):
-        before, started = busy_s(), time.perf_counter()
-        told = Told()
+        before, told = busy(), Told()
         await asyncio.gather(*(visitor.stay(seconds, types, told) for visitor in visitors))
-        tell(what, len(people) // 3, told, time.perf_counter() - started, busy_s() - before)
+        took = Busy(*(now - then for now, then in zip(busy(), before, strict=True)))
+        tell(what, len(people) // 3, told, seconds, took)
 
 
 @dataclass
@@ -67,14 +81,44 @@ class Told:
     statuses: Counter = field(default_factory=Counter)
 
 
-def tell(what: str, rooms: int, told: Told, took: float, busy: float) -> None:
+def tell(what: str, rooms: int, told: Told, seconds: float, busy: Busy) -> None:
     asked = len(told.polls) + len(told.writes)
-    print(f"{what}: {rooms} rooms of 3, {asked / took:.0f} requests/s, {asked / busy:.0f} for each second of one core, "
-          f"answers {dict(sorted(told.statuses.items()))}")
+    due = 3 * rooms / EVERY_S + (rooms / TYPES_EVERY_S if told.writes else 0)
+    each = ", ".join(f"{name} {taken / asked * 1e3:.2f}" for name, taken in busy._asdict().items())
+    print(f"{what}: {rooms} rooms of 3, {asked / seconds:.0f} requests/s of {due:.0f}, answers "
+          f"{dict(sorted(told.statuses.items()))}\n  ms of processor time a request: {each}; {asked / busy.server:.0f} "
+          f"requests for each second of the server's, {asked / (busy.server + busy.database):.0f} with the database's")
     for name, waits in (("poll", told.polls), ("typed", told.writes)):
         if len(waits) > 1:
             p50, p95 = (quantiles(waits, n=20)[at] * 1e3 for at in (9, 18))
             print(f"  {name:<6} p50 {p50:.0f} ms, p95 {p95:.0f} ms, most {max(waits) * 1e3:.0f} ms")
+
+
+def postmaster_of_this_machine() -> int | None:
+    """The number of the process whose children answer for the PostgreSQL in use; None on SQLite."""
+    from django.db import connection
+
+    if connection.vendor != "postgresql":
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        [backend] = cursor.fetchone()
+    return int(fields_of(Path(f"/proc/{backend}/stat"))[1])
+
+
+def children_s(parent: int) -> float:
+    """Seconds of processor time that the children of a process have taken so far, those that ended among them."""
+    ended = sum(map(int, fields_of(Path(f"/proc/{parent}/stat"))[13:15]))
+    alive = [fields for stat in Path("/proc").glob("[0-9]*/stat") if int((fields := fields_of(stat))[1]) == parent]
+    return (ended + sum(int(fields[11]) + int(fields[12]) for fields in alive)) / TICKS
+
+
+def fields_of(stat: Path) -> list[str]:
+    """What /proc tells of a process, from its state on; one that has just ended is nobody's child."""
+    try:
+        return stat.read_text().rpartition(")")[2].split()
+    except OSError:
+        return ["X", "-1"]
 
 
 def room_of(number: int) -> list[tuple[str, str, str]]:
@@ -110,13 +154,14 @@ def room_of(number: int) -> list[tuple[str, str, str]]:
 
 
 class Visitor:
-    """One person with the room open, on a connection of their own."""
+    """One person with the room open, on a connection of their own. What goes out again and again is put together once:
+    the machine is to be busy with the server."""
 
     def __init__(self, port: int, role: str, session: str, code: str) -> None:
-        self.port, self.role, self.code, self.stands, self.regions = port, role, code, {}, {}
+        self.port, self.role, self.code, self.stands, self.regions, self.mark = port, role, code, {}, {}, ""
         self.head = (
-            f"Host: localhost:{port}\r\nCookie: sessionid={session}; csrftoken={TOKEN}\r\nX-CSRFToken: {TOKEN}\r\n"
-            "HX-Request: true\r\nContent-Type: application/x-www-form-urlencoded\r\n")
+            f"Host: localhost:{port}\r\nCookie: sessionid={session}; csrftoken={TOKEN}\r\nX-CSRFToken: {TOKEN}\r\n")
+        self.asks = self.question()
 
     async def enter(self) -> None:
         """Open the page, as far as its news go."""
@@ -126,12 +171,27 @@ class Visitor:
     async def connect(self) -> None:
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
 
-    async def poll(self) -> int:
+    def question(self) -> bytes:
+        """The request for news after what the page has."""
         seen = ",".join(f"{name}:{seen}" for name, seen in self.regions.items())
         path = f"/mock/{self.code}/feed/?{urlencode(self.stands | {'seen': seen})}"
-        status, page = await self.send("GET", path)
-        self.stands |= STANDS.findall(page)
-        self.regions |= REGION.findall(page)
+        return f"GET {path} HTTP/1.1\r\n{self.head}HX-Request: true\r\n\r\n".encode()
+
+    async def poll(self) -> int:
+        status, page = await self.send(self.asks)
+        if page:
+            self.stands |= STANDS.findall(page)
+            self.regions |= REGION.findall(page)
+            self.asks = self.question()
+        return status
+
+    async def type(self) -> int:
+        """Send the scratchpad as the page does while one types."""
+        form = urlencode({"text": f"{time.perf_counter():.3f} tokens", "position": 0, "mark-text": self.mark})
+        status, answer = await self.send((
+            f"POST /mock/{self.code}/do/scratch/ HTTP/1.1\r\n{self.head}Accept: application/json\r\n"
+            f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(form)}\r\n\r\n{form}").encode())
+        self.mark = json.loads(answer)["marks"]["text"]
         return status
 
     async def stay(self, seconds: float, types: bool, told: Told) -> None:
@@ -143,24 +203,24 @@ class Visitor:
             told.polls.append(time.perf_counter() - started)
             if types and self.role == "candidate" and time.perf_counter() > typed:
                 began, typed = time.perf_counter(), typed + TYPES_EVERY_S
-                form = urlencode({"text": f"{began:.3f} tokens", "position": 0})
-                told.statuses[(await self.send("POST", f"/mock/{self.code}/do/scratch/", form))[0]] += 1
+                told.statuses[await self.type()] += 1
                 told.writes.append(time.perf_counter() - began)
             await asyncio.sleep(max(0.0, EVERY_S - (time.perf_counter() - started)))
 
-    async def send(self, verb: str, path: str, body: str = "") -> tuple[int, str]:
-        length = f"Content-Length: {len(body)}\r\n" if body else ""
-        request = f"{verb} {path} HTTP/1.1\r\n{self.head}{length}\r\n{body}".encode()
+    async def send(self, request: bytes) -> tuple[int, str]:
+        """The answer's status and text."""
         try:
             self.writer.write(request)
-            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+            head = await self.reader.readuntil(b"\r\n\r\n")
         except (asyncio.IncompleteReadError, ConnectionError):  # the server closes what has been idle for two seconds
             await self.connect()
             self.writer.write(request)
-            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
-        status, size = int(head.split(" ", 2)[1]), re.search(r"(?i)content-length: (\d+)", head)
-        page = await self.reader.readexactly(int(size[1])) if size else b""
-        return status, page.decode()
+            head = await self.reader.readuntil(b"\r\n\r\n")
+        status = int(head[9:12])
+        if status == 204:
+            return status, ""
+        size = int(re.search(rb"(?i)content-length: (\d+)", head)[1])
+        return status, (await self.reader.readexactly(size)).decode()
 
 
 SLUG = "preemption-victim"

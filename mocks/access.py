@@ -3,12 +3,23 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q
 from django.http import Http404
 
 from accounts.models import User
-from mocks.models import Interview, Invitation, Membership, Seat, Template
+from accounts.often import rows_of
+from mocks.models import Interview, Invitation, Membership, Template
 from mocks.room import PARTS, Role
+
+# Somebody's seat in a room, what they are in its team, and whether that has an owner beside the candidate.
+PLACE = """
+SELECT seat.role, member.role, EXISTS(
+    SELECT 1 FROM mocks_membership AS owner
+    WHERE owner.team_id = room.team_id AND owner.role = 'owner' AND owner.user_id <> room.candidate_id)
+FROM mocks_interview AS room
+LEFT JOIN mocks_seat AS seat ON seat.interview_id = room.id AND seat.user_id = %(user)s
+LEFT JOIN mocks_membership AS member ON member.team_id = room.team_id AND member.user_id = %(user)s
+WHERE room.id = %(room)s
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +110,15 @@ def room_for(user: User, code: str) -> Presence:
 
 def presence_in(user: User, interview: Interview) -> Presence | None:
     """The part that this person takes in an interview as things stand; None for a stranger to it."""
-    seat = Seat.objects.filter(interview=interview, user=user).first()
+    found = rows_of(PLACE, {"room": interview.pk, "user": user.pk})
+    part, place, has_owner = found[0] if found else (None, None, False)
     if interview.is_solo:
-        return Presence(interview, user, Role.CANDIDATE, owns=False) if seat else None
-    found = Membership.objects.filter(Q(user=user) | Q(role=Membership.Role.OWNER), team=interview.team_id)
-    members = {one.user_id: one for one in found}
-    if (member := members.get(user.pk)) is None:
+        return Presence(interview, user, Role.CANDIDATE, owns=False) if part else None
+    if place is None:
         return None
-    role = Role(seat.role) if seat and member.takes(seat.role) else None
-    owns = member.is_owner and interview.candidate_id != user.pk
-    lacks_owner = not any(one.is_owner for one in members.values() if one.user_id != interview.candidate_id)
-    return Presence(interview, user, role, owns, lacks_owner) if role or owns else None
+    role = Role(part) if part in Membership.TAKES[place] else None
+    owns = place == Membership.Role.OWNER and interview.candidate_id != user.pk
+    return Presence(interview, user, role, owns, lacks_owner=not has_owner) if role or owns else None
 
 
 def owner_apart(interview: Interview, asking: Collection[int]) -> bool:

@@ -117,14 +117,21 @@ READERS: Mapping[str, Callable[[QueryDict], dict[str, Any]]] = {
 }
 
 
-def changes_nothing(kind: str, detail: Mapping[str, Any], room: Room, who: str) -> bool:
-    """Whether a kept field holds what is kept already: then there is no act."""
+def held(kind: str, detail: Mapping[str, Any], room: Room, who: str) -> dict[str, Any]:
+    """What the kept fields hold, by their names, of the place that an act of this person's is about; none for an act
+    that has no such fields."""
     at = detail.get("position")
     if type(at) is not int or not 0 <= at < len(room.items):
-        return False
+        return {}
     if kind == "scratch":
-        return detail["text"] == room.items[at].scratch
+        return {"text": room.items[at].scratch}
     if kind != "score":
-        return False
+        return {}
     mark = room.mark(who, at, detail["point"])
-    return all(detail[name] == getattr(mark, name) for name in ("value", *MARKED) if name in detail)
+    return {name: getattr(mark, name) for name in ("value", *MARKED)}
+
+
+def changes_nothing(kind: str, detail: Mapping[str, Any], room: Room, who: str) -> bool:
+    """Whether the kept fields hold already what an act brings: then there is no act."""
+    there = held(kind, detail, room, who)
+    return bool(there) and all(detail[name] == value for name, value in there.items() if name in detail)

@@ -1,25 +1,26 @@
 """Whether anything is new in a room, for the page that asks every second: one query, and no state is read."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import psycopg
 from django.db import connection
 
 from accounts.models import User
+from accounts.often import rows_of
 from mocks.models import Membership
 from mocks.room import Phase, Role
 from mocks.services import HERE_FOR, SEEN_EVERY
 
-# As text, since every open page asks it every second, and to put it together takes longer than to answer it.
 SEAT = """
 seat.user_id, seat.role, seat.seen_at > %(here_since)s, seat.seen_at > %(noted_since)s, member.role,
+person.first_name, person.email,
 room.id, room.team_id, room.candidate_id, room.log_length, room.open_length, room.phase
 """
 SEATS = """
 mocks_interview AS room
 JOIN mocks_seat AS seat ON seat.interview_id = room.id
+JOIN accounts_user AS person ON person.id = seat.user_id
 LEFT JOIN mocks_membership AS member ON member.team_id = room.team_id AND member.user_id = seat.user_id
 """
 STANDING = f"SELECT {SEAT} FROM {SEATS} WHERE room.code = %(code)s ORDER BY seat.id"
@@ -33,6 +34,8 @@ class Standing(NamedTuple):
     is_here: bool | None
     was_noted: bool | None
     member: str | None
+    first_name: str
+    email: str
     interview: int
     team: int | None
     candidate: int
@@ -45,13 +48,17 @@ class Standing(NamedTuple):
         """Whether the team lets this person take the part now."""
         return self.team is None or (self.member is not None and self.role in Membership.TAKES[self.member])
 
+    @property
+    def name(self) -> str:
+        return User(first_name=self.first_name, email=self.email).name
+
 
 @dataclass(frozen=True, slots=True)
 class Glance:
     """How a room stands for somebody in it.
 
     `role` and `owns` are those of their Presence. `length` counts the events that their page may know of; `seated` are
-    those who take a part as things stand, `here` names those of them whose pages are open, in the order of their seats;
+    the seats of those who take a part as things stand, in order, `here` names those of them whose pages are open;
     `to_be_seen` says that this person's own page was not noted lately.
     """
 
@@ -59,7 +66,7 @@ class Glance:
     role: Role | None
     owns: bool
     length: int
-    seated: frozenset[str]
+    seated: tuple[Standing, ...]
     here: str
     is_over: bool
     is_alone: bool
@@ -84,7 +91,7 @@ def glance_of(user: User, seats: Sequence[Standing]) -> Glance | None:
     return Glance(
         interview=room.interview, role=Role(mine.role) if mine else None, owns=owned,
         length=room.log_length if knows_all else room.open_length,
-        seated=frozenset(str(seat.user) for seat in held),
+        seated=tuple(held),
         here="-".join(str(seat.user) for seat in held if seat.is_here or seat is mine),
         is_over=room.phase in (Phase.OVER, Phase.CALLED_OFF), is_alone=room.team is None,
         to_be_seen=mine is not None and not mine.was_noted)
@@ -100,15 +107,3 @@ def instants(now: datetime) -> dict[str, Any]:
     """What is compared in a query, by name: now, since when somebody is here, and since when one was noted lately."""
     at = {"now": now, "here_since": now - HERE_FOR, "noted_since": now - SEEN_EVERY}
     return {name: connection.ops.adapt_datetimefield_value(instant) for name, instant in at.items()}
-
-
-def rows_of(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """The rows of a query that is asked again and again: PostgreSQL plans it once for each connection, and is not asked
-    before whether the connection still holds. Raises OperationalError where it doesn't."""
-    connection.ensure_connection()
-    if connection.vendor == "postgresql":
-        with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-            return cursor.execute(query, values, prepare=True).fetchall()
-    with connection.cursor() as cursor:
-        cursor.execute(query, values)
-        return cursor.fetchall()

@@ -15,7 +15,7 @@ from mocks import lab_address, services, sides
 from mocks.access import Presence, owner_apart
 from mocks.alone import AloneSide, alone_side
 from mocks.glance import Glance, glance_at
-from mocks.models import Interview, Seat, in_ms
+from mocks.models import Interview, in_ms
 from mocks.report import in_words
 from mocks.room import Phase, Role, Room
 from mocks.sides import CandidateSide, InterviewerSide, ObserverSide, Person, digest_of
@@ -179,9 +179,7 @@ class RoomPage:
     def people(self) -> tuple[Person, ...]:
         """Who takes a part as things stand, the candidate last."""
         here = self.glance.here.split("-")
-        seats = Seat.objects.filter(interview=self.interview).select_related("user")
-        people = [Person(str(one.user_id), one.user.name, one.role, str(one.user_id) in here)
-                  for one in seats if str(one.user_id) in self.glance.seated]
+        people = [Person(str(one.user), one.name, one.role, str(one.user) in here) for one in self.glance.seated]
         return tuple(sorted(people, key=lambda one: one.role == Role.CANDIDATE))
 
     @cached_property

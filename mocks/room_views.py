@@ -72,7 +72,7 @@ def feed(request: HttpRequest, code: str) -> HttpResponse:
         return HttpResponse(status=204)
     if (glance.is_alone or glance.role != Role.CANDIDATE) and embargo_on(request.user, now):
         raise PermissionDenied("Closed until your own interview ends.")
-    row = Interview.objects.select_related("team", "candidate").get(pk=glance.interview)
+    row = Interview.objects.select_related("candidate").get(pk=glance.interview)
     presence = Presence(row, request.user, glance.role, glance.owns)
     page = RoomPage(presence, now, look=look_of(request.GET), glance=glance)
     if told == (str(page.length), page.glance.here):
@@ -101,8 +101,8 @@ def act(request: HttpRequest, code: str, kind: str) -> HttpResponse:
         if not wants_json(request):
             messages.error(request, str(refusal))
     if wants_json(request):
-        return JsonResponse({"fault": failed["why"]} if failed else kept(kind, event, form))
-    for other in kept(kind, event, form).get("others", {}).values():
+        return JsonResponse({"fault": failed["why"]} if failed else kept(kind, event, form, presence.interview))
+    for other in kept(kind, event, form, presence.interview).get("others", {}).values():
         messages.info(request, acts.REPLACED.format(other))
     fresh = access.room_for(request.user, code)
     page = RoomPage(fresh, now, look=look_of(form), failed=failed)
@@ -160,26 +160,29 @@ def who_moved(presence: Presence) -> str:
     return f"{who} moved on meanwhile; this is how the interview stands now. Nothing was done twice."
 
 
-def kept(kind: str, event: Event | None, form: Any) -> dict[str, dict[str, str]]:
+def kept(kind: str, event: Event | None, form: Any, row: Interview) -> dict[str, dict[str, str]]:
     """What fields that are kept as one types are told, by their names: the `marks` that they go on from now, and the
-    texts of `others`, devices of the same person, that they took the place of."""
+    texts of `others`, devices of the same person, that they took the place of. `row` is as it was before the act."""
     names = [name for name in acts.WRITTEN.get(kind, ()) if name in form]
     told = {"marks": {name: mark_of(acts.text_of(form, name)) for name in names}} if names else {}
     replaced = {
-        name: text_before(event, name) for name in names
+        name: text_before(event, name, row) for name in names
         if event and name in event.detail and acts.mark_in(form, name)}
     others = {
         name: text for name, text in replaced.items() if text.strip() and acts.mark_in(form, name) != mark_of(text)}
     return told | ({"others": others} if others else {})
 
 
-def text_before(event: Event, name: str) -> str:
-    """What its writer had in that field before this act, "" where nothing."""
+def text_before(event: Event, name: str, row: Interview) -> str:
+    """What its writer had in that field before this act, "" where nothing: as the row has it unless another act came
+    between."""
+    if event.ordinal == row.log_length + 1:
+        return acts.held(event.kind, event.detail, row.folded(), event.who)[name]
     place = {f"detail__{part}": event.detail[part] for part in ("position", "point") if part in event.detail}
     earlier = Event.objects.filter(
         interview=event.interview_id, kind=event.kind, who=event.who, ordinal__lt=event.ordinal,
-        detail__has_key=name, **place)
-    return earlier.last().detail[name] if earlier.exists() else ""
+        detail__has_key=name, **place).last()
+    return earlier.detail[name] if earlier else ""
 
 
 def look_of(form: Any) -> int | None:

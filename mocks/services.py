@@ -196,7 +196,7 @@ def record(
 
     Raises Missed where the interview has moved on since, Refusal for what can't be done.
     """
-    locked = Interview.objects.select_for_update().get(pk=row.pk)
+    locked = Interview.objects.select_for_update().defer("asked", "plan", "spec").get(pk=row.pk)
     if key and (earlier := Event.objects.filter(interview=locked, key=key).first()):
         return earlier
     presence = presence_in(user, locked)

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -52,6 +53,22 @@ def test_what_is_new_is_told_at_the_next_poll(poll: Callable[..., Any], act: Cal
     answer = poll()
     assert answer.status_code == 200
     assert "Scenario of blocks." in answer.content.decode()
+
+
+def test_of_a_room_with_news_it_is_known_who_asks(poll: Callable[..., Any], chen: User, interview: Interview):
+    User.objects.filter(pk=chen.pk).update(first_name="Chen", last_name="Li", is_staff=True)
+    request = RequestFactory().get(f"/mock/{interview.code}/feed/", {"after": "0"})
+    request.session = SessionStore(Session.objects.get().session_key)
+    assert not quiet.is_quiet(request, interview.code)
+    chen.refresh_from_db()
+    fields = [field.attname for field in User._meta.concrete_fields]
+    assert {name: getattr(request.user, name) for name in fields} == {name: getattr(chen, name) for name in fields}
+
+
+def test_an_answer_is_of_one_session_alone(poll: Callable[..., Any], act: Callable[..., Any], ben: User):
+    assert poll()["Vary"] == "Cookie"
+    act(ben, "ask", 1, position=0)
+    assert poll()["Vary"] == "Cookie"
 
 
 def sign_out(chen: User, interview: Interview) -> None:

@@ -12,6 +12,7 @@ from accounts.models import User
 from mocks import services
 from mocks.models import Event, Interview, Membership
 from mocks.room import Phase, Role, fold
+from mocks.room_views import text_before
 from mocks.sides import mark_of
 from questions.models import Embargo
 
@@ -355,6 +356,13 @@ def test_the_last_writer_is_told_what_another_device_wrote(asking: Interview, as
     marks = {"mark-text": second["marks"]["text"]}
     third = do(as_ada, "scratch", headers=JSON, position=0, text="on the desk\nagain", **marks).json()
     assert "others" not in third
+
+
+def test_what_came_between_is_what_was_replaced(asking: Interview, ada: User):
+    before = Interview.objects.get(pk=asking.pk)
+    wrote = [services.record(ada, asking, "scratch", {"position": 0, "text": text}, timezone.now())
+             for text in ("on the phone", "on the desk")]
+    assert [text_before(event, "text", before) for event in wrote] == ["", "on the phone"]
 
 
 def test_an_interviewers_second_device_is_told_whose_evidence_it_took_the_place_of(
