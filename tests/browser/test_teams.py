@@ -1,4 +1,5 @@
 """The Mock page and a team's in a browser: from the link to a member without JavaScript, and accessible to all."""
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -46,6 +47,18 @@ def test_from_the_link_to_a_member_without_javascript(visit: Visit, team: Team, 
     expect(owner.get_by_text("1 of 2 used: new")).to_be_visible()
     owner.get_by_role("button", name="Withdraw").click()
     expect(owner.get_by_text("withdrawn; 1 of 2 used: new")).to_be_visible()
+
+
+def test_the_way_to_each_interview_is_told_from_the_others(visit: Visit, team: Team, ada: User, ben: User):
+    now = timezone.now()
+    services.plan_interview(team, ben, ada, now, minutes=45, plan=[], spec={}, scheduled_at=now + timedelta(days=3),
+                            seats={ben: "interviewer"})
+    page = visit(user=ben)
+    for address in ("/mock/", f"/mock/teams/{team.pk}/"):
+        page.goto(address)
+        for what in ("Plan", "Room"):
+            links = re.findall(f'link "({what} You interview Ada .*?)"', page.aria_snapshot())
+            assert len(set(links)) == len(links) == 2
 
 
 @pytest.mark.parametrize("look", LOOKS)
