@@ -1,14 +1,17 @@
-"""Whether anything is new in a room, for the page that asks every second: one query, and no state is read."""
+"""Whether anything is new in a room, for the page that asks every second: one query, and no state is read until
+something is."""
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.http import Http404
 
 from accounts.models import User
 from accounts.often import rows_of
-from mocks.models import Membership
+from mocks.models import Interview, Membership
 from mocks.room import Phase, Role
 from mocks.services import HERE_FOR, SEEN_EVERY
 
@@ -24,6 +27,15 @@ JOIN accounts_user AS person ON person.id = seat.user_id
 LEFT JOIN mocks_membership AS member ON member.team_id = room.team_id AND member.user_id = seat.user_id
 """
 STANDING = f"SELECT {SEAT} FROM {SEATS} WHERE room.code = %(code)s ORDER BY seat.id"
+
+KEPT = (  # of a row, in the order of Interview's fields, as from_db needs them
+    "id", "code", "candidate_id", "team_id", "minutes", "asked", "state", "log_length", "open_length", "phase")
+ROW = f"""
+SELECT person.first_name, person.email, {", ".join(f"room.{name}" for name in KEPT)}
+FROM mocks_interview AS room
+JOIN accounts_user AS person ON person.id = room.candidate_id
+WHERE room.id = %(room)s
+"""
 
 
 class Standing(NamedTuple):
@@ -101,6 +113,20 @@ def owns(user: User, room: Standing) -> bool:
     """Whether this person owns the room's team, and is not the one who is interviewed."""
     return room.candidate != user.pk and Membership.objects.filter(
         team=room.team, user=user, role=Membership.Role.OWNER).exists()
+
+
+def row_of(glance: Glance) -> Interview:
+    """The room's interview with what a page of it is made from, and its candidate's name. What a page shows only before
+    it begins is read where it is asked for."""
+    found = rows_of(ROW, {"room": glance.interview})
+    if not found:
+        raise Http404("no such interview")  # it was deleted a moment ago
+    first_name, email, *values = found[0]
+    kept = dict(zip(KEPT, values, strict=True))
+    kept |= {name: json.loads(kept[name]) for name in ("asked", "state")}
+    row = Interview.from_db(DEFAULT_DB_ALIAS, KEPT, kept.values())
+    row.candidate = User.from_db(DEFAULT_DB_ALIAS, ("id", "first_name", "email"), (row.candidate_id, first_name, email))
+    return row
 
 
 def instants(now: datetime) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def answer_quiet_rooms(get_response: View) -> View:
     Nothing is refused here and nothing shown: unless the session holds, is that of an active account, has not outlived
     a change of its password, and its person still has a seat that the team lets them take, the request goes on to those
     who judge it. Passed over are only messages and what closes staff answers: a 204 has none. Of a room that has news
-    it is known from then on who asks, as django.contrib.auth would say after two queries more.
+    it is known from then on who asks, as django.contrib.auth would say after two queries more, and how it stands.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -60,6 +60,7 @@ def is_quiet(request: HttpRequest, code: str) -> bool:
         return False
     request.user = user
     glance = glance_of(user, [Standing(*row[1 + len(ACCOUNT):]) for row in rows])
+    request.glance = glance
     told = (request.GET.get("after"), request.GET.get("here"))
     if glance is None or glance.is_alone or told != (str(glance.length), glance.here):
         return False

@@ -16,7 +16,7 @@ from calculators.models.base import Refusal
 from drillapp.htmx import wants_fragment
 from mocks import access, acts, services
 from mocks.access import Presence
-from mocks.glance import glance_at
+from mocks.glance import glance_at, row_of
 from mocks.lab_page import LabPage
 from mocks.models import Event, Interview
 from mocks.room import Role
@@ -63,7 +63,8 @@ def room_page(request: HttpRequest, code: str) -> HttpResponse:
 def feed(request: HttpRequest, code: str) -> HttpResponse:
     """What is new since the page was made: nothing (204), or the regions that have changed."""
     now = timezone.now()
-    if (glance := glance_at(request.user, code, now)) is None:
+    glance = getattr(request, "glance", None) or glance_at(request.user, code, now)
+    if glance is None:
         raise Http404("no such interview")
     if glance.to_be_seen:
         services.see(glance.interview, request.user, now)
@@ -72,8 +73,7 @@ def feed(request: HttpRequest, code: str) -> HttpResponse:
         return HttpResponse(status=204)
     if (glance.is_alone or glance.role != Role.CANDIDATE) and embargo_on(request.user, now):
         raise PermissionDenied("Closed until your own interview ends.")
-    row = Interview.objects.select_related("candidate").get(pk=glance.interview)
-    presence = Presence(row, request.user, glance.role, glance.owns)
+    presence = Presence(row_of(glance), request.user, glance.role, glance.owns)
     page = RoomPage(presence, now, look=look_of(request.GET), glance=glance)
     if told == (str(page.length), page.glance.here):
         return HttpResponse(status=204)

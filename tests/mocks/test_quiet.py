@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from mocks import quiet, services
+from mocks.glance import glance_at, row_of
 from mocks.models import Interview, Membership, Seat
 from tests.mocks.conftest import as_person
 
@@ -53,6 +54,25 @@ def test_what_is_new_is_told_at_the_next_poll(poll: Callable[..., Any], act: Cal
     answer = poll()
     assert answer.status_code == 200
     assert "Scenario of blocks." in answer.content.decode()
+
+
+def test_news_takes_three_queries(poll: Callable[..., Any], act: Callable[..., Any], ben: User):
+    """The poll's own, whether staff answers are closed to who asks, and the room's row."""
+    act(ben, "ask", 1, position=0)
+    with CaptureQueriesContext(connection) as queries:
+        assert poll().status_code == 200
+    asked = [query["sql"] for query in queries if "SELECT" in query["sql"]]
+    assert len(asked) == (0 if ON_POSTGRESQL else 3)
+
+
+def test_a_row_of_news_is_the_interviews(interview: Interview, act: Callable[..., Any], ben: User, chen: User):
+    for kind, detail in (("start", {}), ("note", {"text": "of Ben alone"})):
+        act(ben, kind, **detail)
+    row = row_of(glance_at(chen, interview.code, timezone.now()))
+    there = Interview.objects.get(pk=interview.pk)
+    fields = [field.attname for field in Interview._meta.concrete_fields]
+    assert {name: getattr(row, name) for name in fields} == {name: getattr(there, name) for name in fields}
+    assert row.candidate.name == "Ada"
 
 
 def test_of_a_room_with_news_it_is_known_who_asks(poll: Callable[..., Any], chen: User, interview: Interview):
