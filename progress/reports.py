@@ -61,8 +61,9 @@ class Drilled:
     last_day: date | None
 
 
-def standing(user_id: int) -> sa.Select:
-    """The answers of a person that stand, those brought along included, with `rated`, what each counts as now.
+def standing(user_id: int, *only: sa.ColumnElement[bool]) -> sa.Select:
+    """The answers of a person that stand, those brought along included, with `rated`, what each counts as now; on all
+    their cards, or on those `only` for which this holds.
 
     What ReviewQuerySet.answers() gives. Few rows name another, so only those that are named are looked up.
     """
@@ -83,7 +84,7 @@ def standing(user_id: int) -> sa.Select:
             reviews.c.stability, reviews.c.due_day, reviews.c.attempt_id,
             sa.case((is_named, sa.func.coalesce(amended, reviews.c.rating)), else_=reviews.c.rating).label("rated"))
         .where(
-            reviews.c.card_id.in_(own_cards(user_id)), reviews.c.kind.in_(RATED), reviews.c.rating.is_not(None),
+            reviews.c.card_id.in_(own_cards(user_id).where(*only)), reviews.c.kind.in_(RATED), reviews.c.rating.is_not(None),
             sa.or_(~is_named, sa.and_(stands(reviews), ~removed)))
     )
 
@@ -153,12 +154,11 @@ def cards_of(connection: sa.Connection, user_id: int) -> Cards:
 def ticked(connection: sa.Connection, user_id: int) -> list[tuple[int, list[str], int]]:
     """Each set of rubric points ticked with an answer: (question, ids, answers). An answer without a tick is left out
     unless it was forgotten: who ticks nothing and grades Good does not use the rubric."""
-    given = standing(user_id).cte("given")
+    given = standing(user_id, cards.c.question_id.is_not(None)).cte("given")
     forgotten = given.c.rated == sa.literal_column("1")  # not bound: PostgreSQL groups by what is literally the same
     rows = connection.execute(
         sa.select(cards.c.question_id, attempts.c.ticks, forgotten, sa.func.count())
         .join_from(given, attempts, attempts.c.id == given.c.attempt_id).join(cards, cards.c.id == given.c.card_id)
-        .where(cards.c.question_id.is_not(None))
         .group_by(cards.c.question_id, attempts.c.ticks, forgotten))
     return [(question, ids, count) for question, ids, was_forgotten, count in rows if ids or was_forgotten]
 
