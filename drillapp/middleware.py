@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 
 from drillapp import backups
 from drillapp.htmx import wants_fragment
-from questions.access import embargo_on, set_by
+from questions.access import embargo_on
 
 View = Callable[[HttpRequest], HttpResponse]
 # What stays open to somebody who is being interviewed, as it tells nothing of a staff answer; a new address is closed
@@ -77,8 +77,9 @@ class CloseAnswers:
         is_open = match.view_name in OPEN_IN_AN_INTERVIEW or match.view_name.startswith("account_")
         if is_open or match.namespace in OPEN_SPACES or not request.user.is_authenticated:
             return None
-        embargo = embargo_on(request.user, timezone.now())
-        if embargo is None or match.view_name in OWN_ROOM and set_by(request.user, kwargs.get("code"), embargo):
+        room = kwargs["code"] if match.view_name in OWN_ROOM else ""
+        embargo = embargo_on(request.user, timezone.now(), own=room)
+        if embargo is None:
             return None
         return render(request, "closed.html", {"embargo": embargo}, status=403)
 

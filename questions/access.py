@@ -14,6 +14,7 @@ from questions.models import Embargo, Note, Question
 CLOSED = """
 SELECT EXISTS(
     SELECT 1 FROM questions_embargo WHERE user_id = %(user)s AND begins_at <= %(now)s AND ends_at > %(now)s)
+AND NOT EXISTS(SELECT 1 FROM questions_embargo WHERE user_id = %(user)s AND reference = %(own)s)
 """
 
 
@@ -39,20 +40,17 @@ def own_note_for(user: User, pk: int) -> Note:
     return get_object_or_404(Note.objects.select_related("topic"), pk=pk, owner=user)
 
 
-def embargo_on(user: User, now: datetime) -> Embargo | None:
+def embargo_on(user: User, now: datetime, own: str = "") -> Embargo | None:
     """What closes the bank's staff answers to this person now; None while they are open.
 
-    An interview that runs closes all of them, so that what is closed does not tell what will be asked.
+    An interview that runs closes all of them, so that what is closed does not tell what will be asked. `own` is the
+    reference of what is asked for: where that closes them to this person, now or at another time, it is theirs and
+    stays open. Two interviews on one day shut nobody out of either.
     """
     if not user.is_authenticated:
         return None
-    [[closed]] = rows_of(CLOSED, {"user": user.pk, "now": connection.ops.adapt_datetimefield_value(now)})
+    values = {"user": user.pk, "now": connection.ops.adapt_datetimefield_value(now), "own": own}
+    [[closed]] = rows_of(CLOSED, values)
     if not closed:
         return None
     return Embargo.objects.filter(user=user, begins_at__lte=now, ends_at__gt=now).order_by("-ends_at").first()
-
-
-def set_by(user: User, reference: str | None, embargo: Embargo) -> bool:
-    """Whether what bears this reference closes the answers to this person: as the embargo at hand does, or as another
-    that is theirs at any time. Two interviews on one day shut nobody out of either."""
-    return reference == embargo.reference or Embargo.objects.filter(user=user, reference=reference).exists()
