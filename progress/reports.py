@@ -84,7 +84,8 @@ def standing(user_id: int, *only: sa.ColumnElement[bool]) -> sa.Select:
             reviews.c.stability, reviews.c.due_day, reviews.c.attempt_id,
             sa.case((is_named, sa.func.coalesce(amended, reviews.c.rating)), else_=reviews.c.rating).label("rated"))
         .where(
-            reviews.c.card_id.in_(own_cards(user_id).where(*only)), reviews.c.kind.in_(RATED), reviews.c.rating.is_not(None),
+            reviews.c.card_id.in_(own_cards(user_id).where(*only)),
+            reviews.c.kind.in_(RATED), reviews.c.rating.is_not(None),
             sa.or_(~is_named, sa.and_(stands(reviews), ~removed)))
     )
 

@@ -175,3 +175,19 @@ def test_a_question_with_options(
         page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", level=1, name="beside the staff answer")).to_be_focused()
     assert QuizAnswer.objects.count() == 1
+
+
+def test_the_second_of_two_taps_on_what_has_come_leaves_it_the_focus(visit: Visit, ada: User, numbers: list[Card]):
+    page = visit(user=ada, phone=True)
+    hands = Hands(page, phone=True)
+    page.goto("/review/")
+    hands.comes("1 of 2")
+    # It comes down where the answer now is, 100 ms after that has come and 0.2 s after the first one.
+    page.evaluate("""() => document.addEventListener("htmx:afterSettle", () => setTimeout(() => {
+      const came = document.querySelector("#card .value, #card .row");
+      const down = new MouseEvent("mousedown", { detail: 2, bubbles: true, cancelable: true });
+      document.body.dataset.kept = !came.dispatchEvent(down); // whoever refuses a mousedown keeps the focus
+    }, 100), { once: true })""")
+    hands.press("Space", "Just flip")
+    expect(page.locator("body")).to_have_attribute("data-kept", "true")
+    hands.comes("turned over")

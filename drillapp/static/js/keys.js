@@ -37,12 +37,19 @@
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target?.id === "card") shownAt = performance.now();
   });
+  function isSecondTap(event) {
+    return event.detail > 1 && performance.now() - shownAt < A_DOUBLE_TAP;
+  }
+
   document.addEventListener("click", (event) => {
-    const again = event.detail > 1 && performance.now() - shownAt < A_DOUBLE_TAP;
-    if (again && event.target.closest("#card button")) {
+    if (isSecondTap(event) && event.target.closest("#card button")) {
       event.preventDefault();
       event.stopPropagation();
     }
+  }, true);
+  // Nor does it take the focus from the heading of what has come.
+  document.addEventListener("mousedown", (event) => {
+    if (isSecondTap(event) && event.target.closest("#card")) event.preventDefault();
   }, true);
   document.addEventListener("pointerdown", () => { pointed = true; }, true);
   document.addEventListener("keydown", (event) => {
