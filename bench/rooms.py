@@ -191,7 +191,11 @@ class Visitor:
         status, answer = await self.send((
             f"POST /mock/{self.code}/do/scratch/ HTTP/1.1\r\n{self.head}Accept: application/json\r\n"
             f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(form)}\r\n\r\n{form}").encode())
-        self.mark = json.loads(answer)["marks"]["text"]
+        told = json.loads(answer)
+        self.mark = told["marks"]["text"]
+        if [self.stands["after"]] == [str(length) for length in told.get("after", [])[:1]]:
+            self.stands["after"], self.regions["scratch"] = told["after"][1], ""
+            self.asks = self.question()
         return status
 
     async def stay(self, seconds: float, types: bool, told: Told) -> None:

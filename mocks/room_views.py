@@ -160,9 +160,11 @@ def who_moved(presence: Presence) -> str:
     return f"{who} moved on meanwhile; this is how the interview stands now. Nothing was done twice."
 
 
-def kept(kind: str, event: Event | None, form: Any, row: Interview) -> dict[str, dict[str, str]]:
+def kept(kind: str, event: Event | None, form: Any, row: Interview) -> dict[str, Any]:
     """What fields that are kept as one types are told, by their names: the `marks` that they go on from now, and the
-    texts of `others`, devices of the same person, that they took the place of. `row` is as it was before the act."""
+    texts of `others`, devices of the same person, that they took the place of. `after` is for a scratchpad's page,
+    which shows it nowhere else: one that had so many events has all of them with the next. `row` is as it was before
+    the act."""
     names = [name for name in acts.WRITTEN.get(kind, ()) if name in form]
     told = {"marks": {name: mark_of(acts.text_of(form, name)) for name in names}} if names else {}
     replaced = {
@@ -170,6 +172,9 @@ def kept(kind: str, event: Event | None, form: Any, row: Interview) -> dict[str,
         if event and name in event.detail and acts.mark_in(form, name)}
     others = {
         name: text for name, text in replaced.items() if text.strip() and acts.mark_in(form, name) != mark_of(text)}
+    if kind == "scratch" and event and event.ordinal == row.log_length + 1:
+        length = row.log_length if row.is_solo else row.open_length
+        told["after"] = [length, length + 1]
     return told | ({"others": others} if others else {})
 
 

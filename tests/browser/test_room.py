@@ -309,6 +309,8 @@ def test_news_that_is_late_takes_no_newer_text_away(ben_at: Page, ada_at: Page, 
 
     ada_at.route("**/feed/**", hold)
     typed(ada_at).fill("first words")
+    is_kept(ada_at)
+    ben_at.get_by_role("button", name="Show Ada").click()  # news that tells of the scratchpad as well
     while not held:
         ada_at.wait_for_timeout(50)
     typed(ada_at).fill("first words, then more")
@@ -320,6 +322,35 @@ def test_news_that_is_late_takes_no_newer_text_away(ben_at: Page, ada_at: Page, 
     ada_at.unroute("**/feed/**")
     expect(ben_at.locator("pre.scratch")).to_have_text("first words, then more")
     expect(ada_at.locator("[data-other=text]")).to_be_hidden()
+
+
+def test_what_a_page_wrote_is_no_news_to_it(ben_at: Page, ada_at: Page, room: str):
+    begun(ben_at)
+    expect(typed(ada_at)).to_be_visible()
+    polls: list[Any] = []
+    ada_at.on("request", lambda request: polls.append(request) if "/feed/" in request.url else None)
+    for words in ("first words", "more words"):
+        typed(ada_at).fill(words)
+        is_kept(ada_at)
+        polls.clear()
+        expect(ben_at.locator("pre.scratch")).to_have_text(words)
+        while len(polls) < 2:
+            ada_at.wait_for_timeout(50)
+        assert [poll.response().status for poll in polls[:2]] == [204, 204]
+
+
+def test_what_another_device_writes_back_is_shown(visit: Visit, ben_at: Page, ada_at: Page, ada: User, room: str):
+    """The scratchpad stands again as it did when this page was last told of it, but not as this page has it."""
+    begun(ben_at)
+    expect(typed(ada_at)).to_be_visible()
+    typed(ada_at).fill("on the phone")
+    is_kept(ada_at)
+    at_desk = visit(user=ada)
+    at_desk.goto(room)
+    expect(typed(at_desk)).to_have_value("on the phone")
+    typed(at_desk).fill("")
+    is_kept(at_desk)
+    expect(typed(ada_at)).to_have_value("")
 
 
 def test_a_lab_waits_for_a_number_and_then_tells_what_is_set(ben_at: Page, ada_at: Page, room: str):

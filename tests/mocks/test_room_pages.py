@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 from django.utils import timezone
 
@@ -12,7 +13,7 @@ from accounts.models import User
 from mocks import services
 from mocks.models import Event, Interview, Membership
 from mocks.room import Phase, Role, fold
-from mocks.room_views import text_before
+from mocks.room_views import kept, text_before
 from mocks.sides import mark_of
 from questions.models import Embargo
 
@@ -350,12 +351,33 @@ def test_a_score_is_taken_back(asking: Interview, as_ben: Client, ben: User, do:
 def test_the_last_writer_is_told_what_another_device_wrote(asking: Interview, as_ada: Client, do: Any):
     empty = mark_of("")
     first = do(as_ada, "scratch", headers=JSON, position=0, text="on the phone", **{"mark-text": empty}).json()
-    assert first == {"marks": {"text": mark_of("on the phone")}}
+    assert first["marks"] == {"text": mark_of("on the phone")}
+    assert "others" not in first
     second = do(as_ada, "scratch", headers=JSON, position=0, text="on the desk", **{"mark-text": empty}).json()
-    assert second == {"marks": {"text": mark_of("on the desk")}, "others": {"text": "on the phone"}}
+    assert second["marks"] == {"text": mark_of("on the desk")}
+    assert second["others"] == {"text": "on the phone"}
     marks = {"mark-text": second["marks"]["text"]}
     third = do(as_ada, "scratch", headers=JSON, position=0, text="on the desk\nagain", **marks).json()
     assert "others" not in third
+
+
+def test_a_page_that_had_all_has_all_with_what_it_wrote(
+    asking: Interview, as_ada: Client, as_ben: Client, ada: User, room: str, do: Any
+):
+    do(as_ben, "note", text="of Ben alone")  # which no page of the candidate counts
+    after = str(asking.open_length)
+    told = do(as_ada, "scratch", headers=JSON, position=0, text="on the phone").json()["after"]
+    assert told == [asking.open_length, asking.open_length + 1]
+    here = as_ada.get(room).content.decode().split('name="here" value="')[1].split('"')[0]
+    assert as_ada.get(f"{room}feed/", {"after": after, "here": here}, headers=HTMX).status_code == 200
+    assert as_ada.get(f"{room}feed/", {"after": told[1], "here": here}, headers=HTMX).status_code == 204
+
+
+def test_a_page_has_not_all_when_something_came_between(asking: Interview, ada: User, ben: User):
+    before = Interview.objects.get(pk=asking.pk)
+    services.record(ben, asking, "hint", {"number": 0}, timezone.now())
+    event = services.record(ada, asking, "scratch", {"position": 0, "text": "late"}, timezone.now())
+    assert "after" not in kept("scratch", event, QueryDict("text=late"), before)
 
 
 def test_what_came_between_is_what_was_replaced(asking: Interview, ada: User):

@@ -132,6 +132,14 @@
     region.dataset.seen = fresh.dataset.seen;
   }
 
+  // What a page wrote itself is no news to it, unless more happened. Its region comes again with the next that is.
+  function hasAll(form, before, now) {
+    const after = document.getElementById("feed-at").elements.after;
+    if (!form.isConnected || after.value !== String(before)) return;
+    after.value = now;
+    form.closest("[data-region]").dataset.seen = "";
+  }
+
   function setValue(field, text) {
     const at = document.activeElement === field ? [field.selectionStart, field.selectionEnd] : null;
     field.value = text;
@@ -316,6 +324,7 @@
           for (const name of names) if (valueOf(form, name) === values[name]) settle(form, name, true);
           for (const [name, mark] of Object.entries(answer.marks || {})) form.elements["mark-" + name].value = mark;
           for (const [name, text] of Object.entries(answer.others || {})) other(form, name, text, "meanwhile");
+          if (answer.after) hasAll(form, ...answer.after);
           keptAt.set(form, performance.now());
           delete form.dataset.refused;
           if (!waiting.has(form)) tell(form, "kept");
