@@ -41,18 +41,21 @@ def take(work: Work, tell: Tell) -> dict[str, Any]:
     count = Card.objects.filter(user=work.user, log_length__gt=0).count()
     fit = Work.objects.filter(pk=work.given["fit"], user=work.user).first() if work.given["fit"] else None
     tell(0, "Replaying your log")
-    adopted = adopt(work.user, work.given["parameters"], now=timezone.now(), fit=fit, tell=lambda done: tell(
-        min(done / max(count, 1), 0.99), f"{done:,} of {count:,} cards replayed"))
+    adopted = adopt(
+        work.user, work.given["parameters"], now=timezone.now(), fit=fit,
+        tell=lambda done: tell(min(done / max(count, 1), 0.99), f"{done:,} of {count:,} cards replayed"),
+        check=lambda: tell(0.99, "Every card switched"))
     return {"switched": adopted is not None}
 
 
 def adopt(
     user: User, parameters: Sequence[float], *, now: datetime, fit: Work | None = None,
-    tell: Callable[[int], None] = lambda done: None,
+    tell: Callable[[int], None] = lambda done: None, check: Callable[[], None] = lambda: None,
 ) -> Adoption | None:
     """Schedule the person's cards with these parameters from now on, none for the defaults; due days don't move.
 
-    None, and nothing is written, when they are so already. `tell` hears how many cards were replayed, now and then.
+    None, and nothing is written, when they are so already. `tell` hears how many cards were replayed, now and then;
+    what `check` raises at the end leaves every card as it was.
     """
     by = tuple(parameters) or DEFAULT_PARAMETERS
     remembered = {}
@@ -72,6 +75,7 @@ def adopt(
             cursor.executemany(UPDATE, [
                 (after.stability, after.difficulty, pk) for pk, (_, after) in remembered.items() if pk in lengths])
         Profile.objects.filter(pk=profile.pk).update(fsrs_parameters=list(parameters))
+        check()
         return Adoption.objects.create(user=user, at=now, parameters=list(parameters), fit=fit)
 
 

@@ -453,6 +453,7 @@ class Work(models.Model):
         WHAT_IF = "what_if"
         IMPORT = "import"
         ADOPT = "adopt"
+        MOVE = "move"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="works")
     kind = models.CharField(max_length=7, choices=Kind)

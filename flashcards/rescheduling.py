@@ -14,7 +14,6 @@ from flashcards.models import Card, Review, State, Work
 from flashcards.study_day import study_day
 from flashcards.works import Tell
 
-KIND = "move"  # of work
 AT_ONCE = 5_000  # cards, which are moved while a page waits
 TOLD_EVERY = 500
 UPDATE = (f"UPDATE {Card._meta.db_table} SET due_day = %s, log_length = %s, asked = %s, buried_until = NULL"
@@ -28,7 +27,7 @@ def is_long(user: User, now: datetime) -> bool:
 
 def begin(user: User, now: datetime) -> None:
     """Have the cards moved by a process of its own; one that is at it goes on instead."""
-    work, is_new = works.begin(user, KIND, now=now)
+    work, is_new = works.begin(user, Work.Kind.MOVE, now=now)
     if is_new:
         works.start(work)
 
@@ -98,7 +97,7 @@ class MoveDesk:
     """How the moving stands at `now`."""
 
     def __init__(self, user: User, now: datetime) -> None:
-        self.work = work = works.latest(user, KIND)
+        self.work = work = works.latest(user, Work.Kind.MOVE)
         self.is_silent = bool(work and works.is_silent(work, now))
         self.is_running = bool(work and work.done_at is None and not self.is_silent)
 

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import Profile, User
 from flashcards import adoption, memory, services, works
@@ -127,7 +128,7 @@ def test_a_switch_by_a_process_of_its_own_does_the_same_and_says_how_far_it_is(
     adoption.begin(user, [], now=NOON)  # a second click, while it is under way
     work = Work.objects.get()
     assert adoption.take(work, lambda share, stage: told.append((share, stage))) == {"switched": True}
-    assert told[-1] == (0.99, "3 of 3 cards replayed")
+    assert told[-2:] == [(0.99, "3 of 3 cards replayed"), (0.99, "Every card switched")]
     assert Profile.objects.get().fsrs_parameters == OWN
     assert all(services.rebuild_card(card, write=False) == "" for card in Card.objects.all())
     assert adoption.take(work, lambda share, stage: None) == {"switched": False}
@@ -162,3 +163,22 @@ def test_a_long_log_is_one_of_more_rows_than_a_page_waits_for(studied: list[Card
     Card.objects.filter(pk=studied[0].pk).update(log_length=adoption.AT_ONCE)
     assert adoption.is_long(user)
     assert not adoption.is_long(eve)
+
+
+def test_a_switch_that_was_taken_for_dead_meanwhile_switches_nothing(
+    studied: list[Card], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, before, replayed = studied[0].user, stands(studied), adoption._replayed
+    monkeypatch.setattr(works, "start", lambda work: None)
+    adoption.begin(user, OWN, now=timezone.now())
+    work = Work.objects.get()
+
+    def slept(*given: object) -> list:
+        Work.objects.filter(pk=work.pk).update(done_at=timezone.now(), fault=works.STOPPED)
+        return list(replayed(*given))
+
+    monkeypatch.setattr(adoption, "_replayed", slept)
+    works.do(work.pk)
+    assert (stands(studied), Adoption.objects.count()) == (before, 0)
+    work.refresh_from_db()
+    assert work.fault == works.STOPPED

@@ -47,7 +47,7 @@ def all_of(user: User) -> tuple[list[dict], list[dict]]:
 
 
 def take(user: User) -> int:
-    return rescheduling.take(Work(user=user, kind=rescheduling.KIND), lambda share, stage: None)["moved"]
+    return rescheduling.take(Work(user=user, kind=Work.Kind.MOVE), lambda share, stage: None)["moved"]
 
 
 def test_it_moves_what_the_page_would_and_writes_the_same_rows(scheduled: list[Card], ada: User):
@@ -113,7 +113,7 @@ def test_a_small_deck_moves_at_once(as_ada: Client, scheduled: list[Card]):
 def test_what_was_killed_has_moved_nothing_and_can_be_begun_again(
     as_ada: Client, ada: User, scheduled: list[Card], apart: list[int]
 ):
-    Work.objects.create(user=ada, kind=rescheduling.KIND, asked_at=timezone.now() - timedelta(minutes=3), progress=0.6,
+    Work.objects.create(user=ada, kind=Work.Kind.MOVE, asked_at=timezone.now() - timedelta(minutes=3), progress=0.6,
                         seen_at=timezone.now() - timedelta(minutes=2))
     page = as_ada.get(MOVING).content.decode()
     assert "Nothing was moved." in page
