@@ -3,7 +3,7 @@ from functools import cached_property
 from typing import Any
 
 from django.http import QueryDict
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from calculators.models.base import Refusal
 from calculators.models.quantity import say
@@ -12,13 +12,18 @@ from flashcards import pictures
 from flashcards.desk import Desk
 from flashcards.forms import EstimateForm, kept
 from flashcards.models import Direction, Rating
-from questions import related, services
+from questions import own, related, services
 from questions.content import digest
 from questions.grading import Judgement
 from questions.models import Note, Question
 from questions.notes import shown_value
 
 RULER = 560
+
+
+def words_html(note: Note, text: str) -> SafeString:
+    """A line of a number card as safe HTML; a person's own may hold formulas."""
+    return mark_safe(own.html_of(text, inline=True)) if note.owner_id else services.inline(text)
 
 
 class NumberDesk(Desk):
@@ -42,11 +47,11 @@ class NumberDesk(Desk):
 
     @property
     def ask_html(self) -> SafeString:
-        return services.inline(self.note.ask)
+        return words_html(self.note, self.note.front or self.note.ask)
 
     @property
     def origin_html(self) -> SafeString:
-        return services.inline(self.note.origin)
+        return words_html(self.note, self.note.origin)
 
     @property
     def cue_html(self) -> SafeString:

@@ -237,7 +237,7 @@ def front(card: Card) -> SafeString:
         return conditional_escape(line_of(card.note.back) if card.direction == Direction.REVERSE else card.note.ask)
     if card.direction == Direction.REVERSE:
         return conditional_escape(value_with_unit(card.note))
-    return inline(card.note.ask)
+    return conditional_escape(card.note.ask.replace("`", "")) if card.note.owner_id else inline(card.note.ask)
 
 
 def next_words(day: Day, profile: Profile) -> str:

@@ -7,12 +7,13 @@ from django import forms
 from calculators.models.base import Refusal
 from calculators.models.quantity import read, say, unit_of
 from flashcards.own_cards import fields_of_words, tags_of
-from questions import own
+from questions import formulas, own
 from questions.markup import unsafe
 from questions.models import Note, Topic
 
 LONGEST = 20_000
 TAG = re.compile(r"[^\s,]{1,60}")
+MATH = r"Math in $…$ or \(…\), in $$…$$ or \[…\] on a line of its own."
 
 
 class OwnCardForm(forms.Form):
@@ -21,7 +22,7 @@ class OwnCardForm(forms.Form):
     kind: Note.Kind
     front = forms.CharField(
         label="Front", max_length=LONGEST, widget=forms.Textarea(attrs={"rows": 4}),
-        error_messages={"required": "Write what the card asks."},
+        error_messages={"required": "Write what the card asks."}, help_text=MATH,
     )
     back = forms.CharField(label="Back", max_length=LONGEST, required=False, widget=forms.Textarea(attrs={"rows": 4}))
     topic = forms.ModelChoiceField(Topic.objects.all(), to_field_name="slug", required=False, empty_label="none")
@@ -35,7 +36,7 @@ class OwnCardForm(forms.Form):
 
     def _safe(self, name: str) -> str:
         text = self.cleaned_data[name].replace("\r\n", "\n").replace("\0", "")
-        if faults := unsafe(text):
+        if faults := unsafe(formulas.without(text)):
             raise forms.ValidationError(faults[0])
         return text
 
@@ -87,7 +88,7 @@ class ClozeForm(OwnCardForm):
         super().__init__(*args, **kwargs)
         front = self.fields["front"]
         front.label = "Text"
-        front.help_text = "Each {{c1::…}} is a gap, and each number a card; {{c1::gap::hint}} hints."
+        front.help_text = f"Each {{{{c1::…}}}} is a gap, and each number a card; {{{{c1::gap::hint}}}} hints. {MATH}"
         self.fields["back"].label, self.fields["back"].help_text = "Said beside it", "may be empty"
 
     def clean_front(self) -> str:
@@ -116,7 +117,8 @@ class NumberForm(OwnCardForm):
         text = " ".join(self._safe("front").split())
         if len(text) > own.LONGEST_LINE:
             raise forms.ValidationError(f"It has {len(text)} characters; a number card asks in {own.LONGEST_LINE}.")
-        if "[[" in text or "[^" in text:
+        line = formulas.unmarked(text)
+        if "[[" in line or "[^" in line:
             raise forms.ValidationError("“[[” and “[^” mean something else here; leave a space after the first.")
         return text
 
@@ -145,8 +147,10 @@ class NumberForm(OwnCardForm):
     def note_fields(self) -> dict[str, Any]:
         held = self.cleaned_data
         reach = abs(held["number"]) * held["tolerance"] / 100
+        line = formulas.unmarked(held["front"])
         return {
-            "kind": self.kind, "ask": held["front"], "front": "", "back": held["back"], "origin": held["back"],
+            "kind": self.kind, "ask": line, "front": "" if line == held["front"] else held["front"],
+            "back": held["back"], "origin": held["back"],
             "value": held["number"], "unit": held["unit"], "accept": [held["number"] - reach, held["number"] + reach],
             "tags": held["tags"], "topic": held["topic"], "reverse": False,
         }

@@ -1,8 +1,16 @@
-"""A person's own cards as words: the sides of a cloze, and the line that a card is known by."""
+"""A person's own cards as words and formulas: the sides of a cloze, and the line that a card is known by."""
 import re
-from html import unescape
+from bisect import bisect
+from collections.abc import Callable
+from html import escape, unescape
 
-from questions.markup import MARKDOWN, safe_html
+import nh3
+
+from questions.formulas import CUT, Formula, as_written, cut, found, in_line
+from questions.markup import ATTRIBUTES, MARKDOWN, TAGS
+from questions.mathml import ATTRIBUTES as MATH_ATTRIBUTES
+from questions.mathml import TAGS as MATH_TAGS
+from questions.mathml import mathml
 
 LONGEST_LINE = 160
 # A gap and its hint are of limited length, so that no text takes long to look through.
@@ -10,6 +18,8 @@ CLOZE = re.compile(
     r"\{\{c(\d{1,3})::((?:(?!\{\{|\}\}).){0,4000}?)(?:::((?:(?!\{\{|\}\}).){0,400}?))?\}\}", re.DOTALL)
 INLINE_TAG = re.compile(r"</?(?:em|strong|code|a)\b[^>]*>")
 TAG = re.compile(r"<[^>]*>")
+MOST_MATH = 8_000  # characters of formulas that one text shows as such, each formula counted as 20 more
+GAP = {0xE002: "[", 0xE003: "]"}  # private-use characters: a bracket would mean something to Markdown, or in a formula
 
 
 def cloze_numbers(text: str) -> list[int]:
@@ -23,7 +33,7 @@ def cloze_numbers(text: str) -> list[int]:
 
 def cloze_sides(text: str, number: int) -> tuple[str, str]:
     """The front and the back of the card of one cloze, in Markdown: it left out or by its hint, and it in bold; what
-    other clozes hold is said."""
+    other clozes hold is said. In a formula nothing is bold."""
     return _filled(text, number, shown=False), _filled(text, number, shown=True)
 
 
@@ -31,9 +41,16 @@ def _filled(text: str, number: int, shown: bool) -> str:
     def said(match: re.Match[str]) -> str:
         if int(match[1]) != number:
             return match[2]
-        return f"**{match[2].strip()}**" if shown else f"**\\[{(match[3] or '…').strip()}\\]**"
+        before = bisect(starts, match.start())
+        is_math = before > 0 and match.start() < ends[before - 1]
+        if shown:
+            return match[2] if is_math else f"**{match[2].strip()}**"
+        gap = f"[{(match[3] or '…').strip()}]"
+        return f"{{{gap}}}" if is_math else f"**{gap}**"
 
     while CLOZE.search(text):  # the innermost first
+        formulas = list(found(text))
+        starts, ends = [one.start for one in formulas], [one.end for one in formulas]
         text = CLOZE.sub(said, text)
     return text
 
@@ -48,18 +65,46 @@ def filled(text: str) -> str:
 def asked_line(text: str) -> str:
     """A text in one plain line as line_of() has it, but with each of its gaps left open."""
     while CLOZE.search(text):
-        text = CLOZE.sub(lambda match: f"\\[{(match[3] or '…').strip()}\\]", text)
+        text = CLOZE.sub(lambda match: f"\ue002{(match[3] or '…').strip()}\ue003", text)
     return line_of(text)
 
 
 def line_of(text: str) -> str:
-    """A text in one plain line of at most 160 characters, its clozes filled in, safe wherever a note's `ask` stands."""
-    text = filled(text)
-    plain = " ".join(unescape(TAG.sub(" ", INLINE_TAG.sub("", MARKDOWN.render(text)))).split())
-    plain = plain.replace("[[", "[").replace("[^", "[")
+    """A text in one plain line of at most 160 characters, its clozes filled in and its formulas by their source, safe
+    wherever a note's `ask` stands."""
+    html, formulas = _rendered(filled(text))
+    plain = unescape(TAG.sub(" ", INLINE_TAG.sub("", html)))
+    plain = " ".join(CUT.sub(lambda sign: in_line(formulas[int(sign[1])]), plain).split())
+    plain = plain.translate(GAP).replace("[[", "[").replace("[^", "[")
     return plain if len(plain) <= LONGEST_LINE else f"{plain[:LONGEST_LINE - 1]}…"
 
 
-def html_of(text: str) -> str:
-    """Safe HTML of a side; no figures are filled in."""
-    return safe_html(text, False).strip()
+def html_of(text: str, inline: bool = False) -> str:
+    """Safe HTML of a side, its formulas in MathML, or in code where they can't be read; no figures are filled in."""
+    left = MOST_MATH
+
+    def shown(formula: Formula) -> str:
+        nonlocal left
+        left -= len(formula.tex) + 20
+        return left >= 0 and mathml(formula.tex, formula.display) or f"<code>{escape(formula.written)}</code>"
+
+    return html_with(text, shown, inline)
+
+
+def html_with(text: str, shown: Callable[[Formula], str], inline: bool = False) -> str:
+    """Safe HTML of a side, with `shown` of each formula in its place."""
+    html, formulas = _rendered(text, inline)
+    html = CUT.sub(lambda sign: shown(formulas[int(sign[1])]), html)
+    return nh3.clean(
+        html, tags=TAGS | MATH_TAGS, attributes=ATTRIBUTES | MATH_ATTRIBUTES, url_schemes={"http", "https"}).strip()
+
+
+def _rendered(text: str, inline: bool = False) -> tuple[str, list[Formula]]:
+    """The HTML of a text with a sign in place of each formula, which is none within code, and these."""
+    bare, formulas = cut(text)
+    tokens = MARKDOWN.parseInline(bare) if inline else MARKDOWN.parse(bare)
+    for token in (one for block in tokens for one in (block, *(block.children or ()))):
+        if token.type in ("code_inline", "code_block", "fence"):
+            token.content, token.info = as_written(token.content, formulas), as_written(token.info, formulas)
+        token.attrs = {name: as_written(str(value), formulas) for name, value in token.attrs.items()}
+    return MARKDOWN.renderer.render(tokens, MARKDOWN.options, {}), formulas

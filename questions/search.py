@@ -30,7 +30,7 @@ from calculators.labs.base import Lab
 from calculators.models.serve_flags import FLAGS, Flag
 from calculators.models.serve_values import written
 from calculators.models.serve_words import MEANINGS
-from questions import access, glossary, markup, own, words
+from questions import access, formulas, glossary, markup, own, words
 from questions.content import TEXTS
 from questions.figures import FIGURE
 from questions.models import Note, Question, SearchDocument, SearchWord
@@ -169,8 +169,8 @@ def of_own(note: Note) -> SearchDocument:
 @lru_cache(maxsize=1)
 def own_rules() -> str:
     """What an own card's document was made by: a digest of the code that does it."""
-    return sha256(b"".join(Path(module.__file__).read_bytes() for module in (words, own, sys.modules[__name__]))
-                  ).hexdigest()
+    rules = (words, own, formulas, sys.modules[__name__])
+    return sha256(b"".join(Path(module.__file__).read_bytes() for module in rules)).hexdigest()
 
 
 def of_lab(lab: Lab) -> SearchDocument:

@@ -1,9 +1,18 @@
-"""The HTML of a field of Anki's as Markdown: what it says stays, how it looks mostly goes, media are left out."""
+"""The HTML of a field of Anki's as Markdown: what it says stays, formulas as they are written, how it looks mostly
+goes, media are left out."""
 import re
+from html import unescape
 from html.parser import HTMLParser
 
+from questions.formulas import CUT, cut
+
 SOUND = re.compile(r"\[sound:[^\]]*\]|\[anki:(?:play|tts)[^\]]*\](?:.*?\[/anki:tts\])?", re.DOTALL)
-SPECIAL = re.compile(r"([\\`*_\[\]<>~|])|(?<![^\n])(#{1,6}\s|[-+]\s|\d+[.)]\s|=+\s*$|&(?=\w+;))", re.MULTILINE)
+# Of two brackets the first: the second then means nothing, and both would be the marks of a formula.
+SPECIAL = re.compile(r"([\\`*_\[<>~|])|(?<![^\n])(#{1,6}\s|[-+]\s|\d+[.)]\s|=+\s*$|&(?=\w+;))", re.MULTILINE)
+FORMULA_BEGUN = re.compile(r"\\\(|\\\[|\[\$\$?\]")
+FORMULA_ENDS = {r"\(": r"\)", r"\[": r"\]", "[$]": "[/$]", "[$$]": "[/$$]"}
+WITHIN_FORMULA = re.compile(r"</?(?:b|i|u|em|strong|span|font|wbr)\b[^<>]*>", re.IGNORECASE)
+KEPT = re.compile("\ue004([0-9]+)\ue005")  # private-use characters: a formula, put back when all is Markdown
 DEEPEST = 5  # a list in a list; what lies deeper stands beside it
 MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*"}
 BLOCKS = {"div", "p", "tr", "table", "blockquote", "section", "article", "h1", "h2", "h3", "h4", "h5", "h6", "dl", "dt",
@@ -15,8 +24,9 @@ MEDIA = {"img", "audio", "video", "object", "embed", "iframe", "source"}
 class Reader(HTMLParser):
     """Collects Markdown while it reads; `media` counts what was left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: list[str]) -> None:
         super().__init__(convert_charrefs=True)
+        self._kept = kept
         self.out: list[str] = []
         self.media = 0
         self._silent = 0
@@ -114,23 +124,61 @@ class Reader(HTMLParser):
         elif self._code:
             self.out.append(data.replace("`", "'"))
         else:
-            self.out.append(escaped(" ".join(re.split(r"[ \t\r\n]+", data))))
+            text = escaped(" ".join(re.split(r"[ \t\r\n]+", data)), self._kept)
+            self.out.append(text.replace("]", "&#93;") if any(self._links) else text)
 
 
-def escaped(text: str) -> str:
-    """A text whose signs mean nothing to Markdown; the braces of a gap stay as they are."""
-    return SPECIAL.sub(lambda found: "\\" + found[0], text)
+def escaped(text: str, kept: list[str]) -> str:
+    """A text whose signs mean nothing to Markdown; the braces of a gap stay as they are, and formulas are `kept`."""
+    bare, formulas = cut(text)
+    bare = SPECIAL.sub(lambda found: "\\" + found[0], bare)
+    return CUT.sub(lambda sign: keep(formulas[int(sign[1])].written, kept), bare)
+
+
+def keep(formula: str, kept: list[str]) -> str:
+    """Keep a formula; what stands for it until it is put back."""
+    kept.append(formula)
+    return f"\ue004{len(kept) - 1}\ue005"
+
+
+def without_formulas(html: str, kept: list[str]) -> str:
+    """The field with its formulas in TeX's marks, or in Anki's older ones, taken out and `kept`."""
+    pieces, at, unended = [], 0, set()
+    html = html.replace("\ue004", "").replace("\ue005", "")
+    for begun in FORMULA_BEGUN.finditer(html):
+        mark = begun[0]
+        if begun.start() < at or mark in unended:
+            continue
+        if (end := html.find(FORMULA_ENDS[mark], begun.end())) < 0:
+            unended.add(mark)
+        elif tex := tex_of(html[begun.end():end]):
+            inline = mark in (r"\(", "[$]")
+            pieces += [html[at:begun.start()], keep(rf"\({tex}\)" if inline else rf"\[{tex}\]", kept)]
+            at = end + len(FORMULA_ENDS[mark])
+    return "".join([*pieces, html[at:]])
+
+
+def tex_of(html: str) -> str:
+    """The source of a formula out of a field; empty where other things stand in it."""
+    bare = WITHIN_FORMULA.sub("", re.sub(r"<br\s*/?>", "\n", html, flags=re.IGNORECASE))
+    if re.search(r"<[a-zA-Z/!]", bare):
+        return ""
+    return re.sub(r"\n\s*\n", "\n", unescape(bare).replace("\xa0", " ").replace("\r\n", "\n")).strip()
 
 
 def markdown_of(html: str) -> tuple[str, int]:
     """The field as Markdown, and how many pictures and sounds were left out of it."""
     bare, sounds = SOUND.subn("", html)
+    kept: list[str] = []
+    bare, media = without_formulas(bare, kept), 0
     if "<" not in bare and "&" not in bare:
-        return tidy(escaped(bare.replace("\xa0", " "))), sounds
-    reader = Reader()
-    reader.feed(bare)
-    reader.close()
-    return tidy("".join(reader.out)), sounds + reader.media
+        text = escaped(bare.replace("\xa0", " "), kept)
+    else:
+        reader = Reader(kept)
+        reader.feed(bare)
+        reader.close()
+        text, media = "".join(reader.out), reader.media
+    return KEPT.sub(lambda sign: kept[int(sign[1])], tidy(text)), sounds + media
 
 
 def tidy(text: str) -> str:

@@ -23,6 +23,7 @@ from questions import own
 from questions.access import notes_for, published
 from questions.export import key_of
 from questions.figures import BadFigure
+from questions.formulas import CUT, cut, in_tex_marks
 from questions.models import Note, Question
 from questions.services import Posed, inline, pose, value_with_unit
 
@@ -120,14 +121,15 @@ def notes_of(user: User) -> Iterator[tuple[str, genanki.Note]]:
         deck = note.topic.title if note.topic else OWN_DECK
         match note.kind:
             case Note.Kind.CLOZE:
-                yield deck, made(CLOZE, [cloze_html(note.front), own.html_of(note.back)], note, note.tags)
+                yield deck, made(CLOZE, [cloze_html(note.front), html_of(note.back)], note, note.tags)
             case Note.Kind.BASIC:
-                sides = [own.html_of(note.front), own.html_of(note.back), "yes" if note.reverse else ""]
+                sides = [html_of(note.front), html_of(note.back), "yes" if note.reverse else ""]
                 yield deck, made(WORDS, sides, note, note.tags)
             case _:
                 value = escape(value_with_unit(note))
                 reverse = f"<b>{value}</b> {inline(note.cue)}" if note.reverse else ""
-                fields = [inline(note.ask), value, reverse, inline(note.origin)]
+                words = html_of if note.owner_id else inline
+                fields = [words(note.front or note.ask), value, reverse, words(note.origin)]
                 yield deck, made(NUMBER, list(map(at_home, fields)), note, note.tags)
 
 
@@ -141,19 +143,26 @@ def made(model: genanki.Model, fields: list[str], item: Question | Note, tags: l
     return note
 
 
+def html_of(text: str) -> str:
+    """A side of an own card as safe HTML, its formulas in the marks that Anki knows."""
+    return own.html_with(text, lambda formula: escape(in_tex_marks(formula), quote=False))
+
+
 def cloze_html(text: str) -> str:
     """A text with gaps as safe HTML that still has them: each gap's Markdown is left as it is, escaped."""
+    bare, formulas = cut(text)
+    text = CUT.sub(lambda sign: in_tex_marks(formulas[int(sign[1])]), bare.replace("\ue006", "").replace("\ue007", ""))
     kept: list[str] = []
 
-    def cut(match: re.Match[str]) -> str:
+    def cut_gap(match: re.Match[str]) -> str:
         kept.append(f"{{{{c{match[1]}::{match[2]}{f'::{match[3]}' if match[3] else ''}}}}}")
-        return f"\ue000{len(kept) - 1}\ue001"
+        return f"\ue006{len(kept) - 1}\ue007"
 
     while own.CLOZE.search(text):
-        text = own.CLOZE.sub(cut, text)
-    html = own.html_of(text)
-    while "\ue000" in html:
-        html = re.sub("\ue000(\\d+)\ue001", lambda found: escape(kept[int(found[1])], quote=False), html)
+        text = own.CLOZE.sub(cut_gap, text)
+    html = html_of(text)
+    while "\ue006" in html:
+        html = re.sub("\ue006(\\d+)\ue007", lambda found: escape(kept[int(found[1])], quote=False), html)
     return html
 
 

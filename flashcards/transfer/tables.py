@@ -81,8 +81,8 @@ def words_of(card: Card) -> tuple[str, str]:
         return card.question.title, in_words(card.question, card.question.said_aloud)
     if card.note.kind != Note.Kind.NUMBER:
         return sides_of(card)
-    value = value_with_unit(card.note)
-    return (value, card.note.ask) if card.direction == Direction.REVERSE else (card.note.ask, value)
+    ask, value = card.note.front or card.note.ask, value_with_unit(card.note)
+    return (value, ask) if card.direction == Direction.REVERSE else (ask, value)
 
 
 def reviews_csv(user: User, now: datetime) -> str:
@@ -117,7 +117,7 @@ def markdown(user: User, now: datetime) -> str:
 
 def note_lines(note: Note) -> Iterator[str]:
     """An own card under its heading; a front of more than its line stands whole, over a rule."""
-    yield f"## {note.ask if note.front != note.ask and note.front else note.front or note.ask}"
+    yield f"## {note.front or note.ask if note.kind == Note.Kind.NUMBER else note.ask}"
     yield ""
     if note.kind == Note.Kind.NUMBER:
         yield value_with_unit(note)

@@ -195,13 +195,14 @@ ODD = {  # front: back
     "\\(a_1 * b_2 * c < d\\)": "[[not.a|figure]] [^none] [sound:no.mp3]",
     "{{c1::a {{c2::b } c}} }} and {{c3::{x}}} tail": "beside",
     "{{c1::}}{{c2::x::}} empty": "",
+    r"\(x < {{c1::y^2::h}}\), {{c2::$z_1$}} and $5": "$$\nz\n$$ or $6",
 }
 
 
 def text_of(html: str) -> str:
-    """What a page shows, without white space, the signs that no page shows, and stars that mark nothing."""
+    """What a page shows, without white space, the signs that no page shows, and stars and braces that mark nothing."""
     bare = unescape(re.sub(r"<style>.*?</style>|<[^>]*>", "", html, flags=re.DOTALL)).replace("…", "...")
-    return re.sub(r"[\s*\x00-\x1f\x7f]", "", bare)
+    return re.sub(r"[\s*{}\x00-\x1f\x7f]", "", bare)
 
 
 @needs_anki
@@ -218,7 +219,7 @@ def test_odd_cards_say_in_anki_what_they_say_here(ada: User, tmp_path: Path) -> 
     assert len(there) == len(cards)
     for card in cards:
         found = there[anki_out.place_of(card)]
-        front, back = (text_of(own.html_of(side)) for side in sides_of(card))
+        front, back = (text_of(anki_out.html_of(side)) for side in sides_of(card))
         assert text_of(found["question"]) == front
         assert text_of(found["answer"]) == (back if card.note.kind == Note.Kind.CLOZE else front + back)
 

@@ -356,7 +356,7 @@ def test_more_answers_than_anybody_gives_are_refused(ada: User, monkeypatch: pyt
 
 @pytest.mark.parametrize(("html", "text"), [
     ("a <b>b</b> <i>c</i>", "a **b** *c*"),
-    ("2*3*4 _x_ [y](z) `q`", r"2\*3\*4 \_x\_ \[y\](z) \`q\`"),
+    ("2*3*4 _x_ [y](z) `q`", r"2\*3\*4 \_x\_ \[y](z) \`q\`"),
     ("<div>one</div><div>two</div>", "one\\\ntwo"),
     ("one<br><br>two", "one\n\ntwo"),
     ("<ul><li>a</li><li>b</li></ul>", "- a\n- b"),
@@ -371,7 +371,12 @@ def test_more_answers_than_anybody_gives_are_refused(ada: User, monkeypatch: pyt
     ("a&nbsp;b", "a b"),
     ("# no heading", r"\# no heading"),
     ("{{c1::a_b::hint}}", r"{{c1::a\_b::hint}}"),
-    ("\\(x^2\\)", r"\\(x^2\\)"),
+    (r"\(x^2\) and \[a_1 * b\]", r"\(x^2\) and \[a_1 * b\]"), (r"$a_1$ costs $5, $6", r"$a_1$ costs $5, $6"),
+    (r"[$]x_1[/$] [$$]y[/$$]", r"\(x_1\) \[y\]"), (r"\[a &lt; b \\<br>c\]", "\\[a < b \\\\\nc\\]"),
+    (r"<b>\(x\)</b>: \(<i>y</i>&nbsp;z\)", r"**\(x\)**: \(y z\)"),
+    (r"<div>\(a</div><div>b\)</div>", "\\\\(a\\\nb\\\\)"),
+    (r"<code>\(x\)</code> \(y", r"`\(x\)` \\(y"), (r"{{c1::\(x_1\)}} {{c2::a_1}}", r"{{c1::\(x_1\)}} {{c2::a\_1}}"),
+    ('<a href="https://a.b/c">see [1]</a> [1]', r"[see \[1&#93;](https://a.b/c) \[1]"),
     ("<b></b><b> x </b>", " **x** ".strip()),
     ("", ""),
 ])
