@@ -469,22 +469,24 @@ def headline(questions: Sequence[QuestionRow], *, reads_scores: bool, is_blind: 
         return "Your own scores come first."
     if not reads_scores:
         return "No scores are open to you."
-    scores = [point.score for question in questions for point in question.points if point.score is not None]
-    if not scores:
+    points = [point for question in questions for point in question.points if point.score is not None]
+    if not points:
         return "No scores are in yet."
-    return f"{strength(topics_of(questions), scores)}; {shortfall(questions, len(scores))}."
+    return f"{strength(topics_of(questions), points)}; {shortfall(questions, len(points))}."
 
 
-def strength(topics: Sequence[TopicRow], scores: Sequence[float]) -> str:
-    """Where it was strong; where nowhere in particular, how deep it went."""
+def strength(topics: Sequence[TopicRow], points: Sequence[PointRow]) -> str:
+    """Where it was strong; where nowhere in particular, how deep it went. A point that one interviewer missed counts as
+    explained by nobody, whatever the mean."""
     strong = [one.topic.replace("-", " ") for one in topics
               if one.share >= STRONG and one.of >= LEAST_POINTS * MOST_SCORE]
     if strong and len(strong) == len(topics) > 1:
         return "Strong throughout"
     if strong:
         return f"Strong on {in_words(strong)}"
-    n = len(scores)
-    bounded, explained, named = (sum(score >= least for score in scores) for least in (BOUNDED, 2, 1))
+    n = len(points)
+    bounded, named = (sum(point.score >= least for point in points) for least in (BOUNDED, 1))
+    explained = sum(point.score >= 2 and not point.is_missed for point in points)
     if bounded * 2 >= n:
         return f"Bounds {bounded} of {n} points"
     if explained * 2 >= n:

@@ -126,6 +126,7 @@ def keep_scores(request: HttpRequest, presence: Presence) -> HttpResponse:
                     "sheet": ScoreSheet(presence), "shown": sheet.shown_from_now, "replaced": replaced})
             for text in replaced.values():
                 messages.info(request, REPLACED.format(text))
+            messages.success(request, "Your scores are in." if hand_in else "Kept.")
             if hand_in and presence.interview.phase == Phase.OVER and wants_fragment(request):
                 return HttpResponseClientRedirect(back_to(presence))  # all of the report opens with them
             return after_settling(request, presence)

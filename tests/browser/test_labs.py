@@ -48,6 +48,22 @@ def test_each_step_is_an_address_and_back_goes_one_step_back(page: Page) -> None
     expect(page.locator("#lab-jump")).to_have_value("15")
 
 
+def test_a_check_keeps_the_keyboard_where_it_is(page: Page) -> None:
+    page.goto("/labs/scheduler?step=7")
+    page.locator("[name=said_D]").press("Enter")
+    expect(page.locator(".scored")).to_contain_text("Step 8:")
+    expect(page.locator("#lab-check")).to_be_focused()
+    page.locator(".predict input:not([type=hidden])").first.fill("x")
+    page.keyboard.press("Enter")
+    expect(page.locator("#said-fault")).to_be_visible()
+    expect(page.locator(".predict [aria-invalid=true]")).to_be_focused()
+    page.goto("/labs/kv-size?ask=1")
+    page.locator("#lab-said").fill("100")
+    page.locator("#lab-check").press("Enter")
+    expect(page.locator(".verdict")).to_contain_text("You said")
+    expect(page.locator("#lab-check")).to_be_focused()
+
+
 def test_back_brings_a_knob_and_its_picture_back_together(page: Page) -> None:
     page.goto("/labs/scheduler?step=2")
     for budget, tokens in (("16", "{A: 1, B: 15}"), ("8", "{A: 8}")):

@@ -7,7 +7,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
-from mocks import services
+from mocks import scoring, services
 from mocks.models import Interview, Membership
 from tests.browser.conftest import LOOKS
 from tests.conftest import person
@@ -102,6 +102,44 @@ def test_two_score_alone_and_settle_what_differs(visit: Visit, interview: Interv
     expect(candidate.get_by_text("Point first.")).to_have_count(0)
     candidate.get_by_role("button", name="Put this question into my drill").click()
     expect(candidate.get_by_text("1 added: it comes first")).to_be_visible()
+
+
+def test_by_keyboard_a_sheet_leads_to_what_it_lacks_and_then_to_what_it_opens(
+    visit: Visit, interview: Interview, ada: User, ben: User
+):
+    page = visit(user=ben)
+    page.goto(f"/mock/{interview.code}/scores/")
+    hand_in = page.get_by_role("button", name="Hand in my scores")
+    hand_in.press("Enter")
+    expect(page.get_by_text("3 points have no score yet.")).to_be_visible()
+    expect(page.get_by_role("radio", name="strong yes")).to_be_focused()
+    expect(page.get_by_role("group", name="overall")).to_have_accessible_description("Choose one of the four.")
+    for name in ("yes", "staff"):
+        page.get_by_role("radio", name=name, exact=True).press("Space")
+    page.get_by_label("because").fill("It holds.")
+    hand_in.press("Enter")
+    expect(page.get_by_role("link", name="Point first.")).to_be_focused()
+    page.get_by_role("button", name="Keep them for now").press("Enter")
+    expect(page.locator("#messages")).to_have_text("Kept.")
+    expect(page.get_by_role("button", name="Keep them for now")).to_be_focused()
+    for point in POINTS:
+        page.locator(f"#point-0-{point}").get_by_role("radio", name="0 not said").press("Space")
+    expect(page.locator("#missing")).to_have_text("Every point has a score.")
+    hand_in.press("Enter")
+    expect(page.locator("#messages")).to_have_text("Your scores are in.")
+    expect(page.get_by_role("heading", name="Scores and call")).to_be_focused()
+    page.get_by_role("button", name="Set the agreed call").press("Enter")
+    expect(page.get_by_role("radio", name="strong yes")).to_be_focused()
+    now = timezone.now()
+    services.record(ben, interview, "end", {}, now)
+    interview.refresh_from_db()
+    scoring.release(ben, interview, ["scores"], now)
+    candidate = visit(user=ada, phone=True)
+    candidate.goto(f"/mock/{interview.code}/report/")
+    candidate.get_by_role("button", name="Put this question into my drill").press("Enter")
+    expect(candidate.locator("#messages")).to_have_text("1 added: it comes first in today’s drill.")
+    expect(candidate.locator("#take-missed")).to_be_focused()
+    expect(candidate.locator("#take-missed")).to_contain_text("All of these were put into your drill.")
 
 
 def test_two_sheets_of_one_interviewer_lose_no_words(visit: Visit, interview: Interview, ben: User):

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
@@ -360,9 +361,11 @@ def test_a_lab_waits_for_a_number_and_then_tells_what_is_set(ben_at: Page, ada_a
     press(ben_at, "Open it for Ada")
     expect(ada_at.locator("#lab-here")).to_contain_text("The result waits for your number")
     ada_at.locator("#lab-said").fill("100")
-    press(ada_at, "Check")
+    ada_at.keyboard.press("Enter")
     expect(ada_at.locator("#lab-here .verdict")).to_contain_text("You said")
+    expect(ada_at.locator("#lab-said")).to_be_focused()
     expect(ben_at.locator(".at-lab")).to_contain_text("Ada said 100")
+    expect(ben_at.locator("#room-said")).to_contain_text("Ada said 100")
     ada_at.get_by_text("Knobs").click()
     ada_at.locator("#knob-pool_gib").fill("40")
     expect(ben_at.locator(".at-lab")).to_contain_text("set by Ada")
@@ -483,9 +486,40 @@ def test_news_is_read_out_once_and_the_keyboard_keeps_its_place(ben_at: Page, ad
     ben_at.keyboard.press("ArrowDown")
     ben_at.keyboard.press("2")
     expect(ben_at.locator(".point.current input:checked")).to_be_focused()
+    ben_at.get_by_role("button", name="Resume").press("Enter")
+    expect(ada_at.locator("#room-said")).to_contain_text("the clock runs")
+    expect(ben_at.get_by_role("button", name="Pause")).to_be_focused()
+    ben_at.get_by_label("A note for yourself").fill("quick")
+    ben_at.keyboard.press("Enter")
+    expect(ben_at.locator("#room-said")).to_contain_text("noted at")
+    ben_at.get_by_text("End the interview").press("Enter")
+    ben_at.get_by_role("button", name="End it").press("Enter")
+    expect(ben_at.locator("#room-said")).to_contain_text("The interview is over.")
+    expect(ben_at.get_by_role("link", name="Scores and call")).to_be_focused()
     heard = ada_at.evaluate("heard")
     for words in ("Scenario of blocks.", "First hint", "paused"):
         assert sum(words in line for line in heard) == 1
+
+
+def test_a_score_given_by_key_is_in_view(visit: Visit, ben: User, ben_at: Page, room: str):
+    begun(ben_at)
+    low = visit(user=ben, viewport={"width": 1280, "height": 320})
+    low.goto(room)
+    low.evaluate("scrollTo(0, 0)")
+    low.keyboard.press("2")
+    expect(low.locator(".point.current input:checked")).to_be_focused()
+    expect(low.locator(".point.current .anchor").nth(2)).to_be_in_viewport(ratio=.9)
+
+
+def test_a_score_that_is_refused_says_so_once(ben_at: Page, ben: User, room: str, interview: Interview):  # noqa: F811
+    begun(ben_at)
+    ben_at.route("**/feed/**", lambda route: None)  # it hears no news for a while
+    scores = [("score", {"position": 0, "point": point, "value": 1}) for point in ("first", "second", "third")]
+    call = ("call", {"verdict": "no", "level": "senior", "reason": "thin"})
+    for kind, detail in (("phase", {"to": "score"}), ("debrief", {}), *scores, call, ("submit", {})):
+        services.record(ben, interview, kind, detail, timezone.now())
+    ben_at.keyboard.press("2")
+    expect(ben_at.locator("#room-said")).to_contain_text("Not kept: Your scores are in")
 
 
 def test_a_second_press_undoes_a_pause_and_leads_nowhere(ben_at: Page, room: str, interview: Interview):  # noqa: F811

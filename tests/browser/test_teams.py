@@ -61,6 +61,23 @@ def test_the_way_to_each_interview_is_told_from_the_others(visit: Visit, team: T
             assert len(set(links)) == len(links) == 2
 
 
+def test_what_an_act_led_to_is_read_out_as_its_page_opens(visit: Visit, team: Team, ben: User):
+    page = visit(user=ben, locale="en-GB")  # a window of its own, as its clock is held
+    page.clock.install()
+    page.goto(f"/mock/teams/{team.pk}/")
+    page.get_by_role("button", name="Make a link").press("Enter")
+    expect(page.locator("#messages")).to_have_text("The link is made; hand it on.")
+    page.evaluate("""() => {
+      window.heard = [];
+      new MutationObserver((changes) => {
+        for (const change of changes) for (const node of change.addedNodes) heard.push(node.textContent.trim());
+      }).observe(document.getElementById("messages"), {childList: true});
+    }""")
+    page.clock.fast_forward(1000)
+    page.wait_for_function("heard.length")
+    assert page.evaluate("heard.filter(Boolean)") == ["The link is made; hand it on."]
+
+
 @pytest.mark.parametrize("look", LOOKS)
 def test_the_pages_are_accessible(
     visit: Visit, team: Team, ada: User, ben: User, check_access: Callable[[Page], None], look: dict[str, bool]

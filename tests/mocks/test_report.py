@@ -217,6 +217,14 @@ def test_the_headline_says_what_the_scores_say(scores: list[tuple[int, int]], wo
     assert report_for(BEN, room).headline == words
 
 
+def test_a_point_that_one_interviewer_missed_is_explained_by_no_mean():
+    # 3 and 1 are 2 in the mean, and the candidate drills the point all the same.
+    given = {who: {str(at): marks(value, value) for at in (0, 1)} for who, value in (("1", 3), ("2", 1))}
+    room = replace(ROOM, marks=given, submitted={"1": 4, "2": 5})
+    assert report_for(BEN, room).headline == (
+        "Names 4 of 4 points, explains none; 4 of 4 points not explained.")
+
+
 def test_a_topic_of_three_strong_points_is_named():
     points = ("p", "q", "r")
     asked = [posed("blocks", "kv-cache", points), posed("steps", "memory", points)]

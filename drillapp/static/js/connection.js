@@ -1,5 +1,5 @@
 // Says so when a request could not reach the server, and takes it back once one does. What has gone from the page awaits
-// no answer any more.
+// no answer any more. What the page was opened with is read out.
 (function () {
   "use strict";
   const said = document.createElement("div");
@@ -11,6 +11,13 @@
     document.getElementById("messages").replaceChildren(said);
   });
   document.addEventListener("htmx:afterOnLoad", () => said.remove());
+
+  // A screen reader passes over what a live region holds as its page opens; put in anew, it is read out.
+  const messages = document.getElementById("messages");
+  setTimeout(() => {
+    if (messages.firstElementChild && !messages.contains(document.activeElement)) messages.replaceChildren(...messages.childNodes);
+  }, 300);
+
   document.addEventListener("htmx:beforeCleanupElement", (event) => {
     event.target.addEventListener("htmx:beforeOnLoad", (answer) => answer.preventDefault());
   });

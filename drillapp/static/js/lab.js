@@ -53,6 +53,18 @@
     }
   });
 
+  // What a Check takes away leaves the focus to a field at fault, else to the next Check, else to the steps.
+  let said = false;
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    said = Boolean(document.activeElement.closest(".predict")) && event.detail.target.contains(document.activeElement);
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    const fault = document.querySelector('.predict [aria-invalid="true"]');
+    if (!said || (document.activeElement !== document.body && !fault)) return;
+    said = false;
+    (fault || document.getElementById("lab-check") || document.querySelector(".steps a, #lab-jump"))?.focus({ preventScroll: true });
+  });
+
   document.documentElement.classList.add("scripted");
   label();
 })();

@@ -317,6 +317,7 @@
         if (answer.leave) return window.location.assign(answer.leave);
         if (answer.fault) {
           tell(form, "Not kept: " + answer.fault);
+          if (form.dataset.refused !== answer.fault && form.isConnected) announce(["Not kept: " + answer.fault]);
           form.dataset.refused = answer.fault;
           if (!form.isConnected) showRefused(form);
           for (const name of names) if (valueOf(form, name) === values[name]) settle(form, name, false);
@@ -469,6 +470,7 @@
       const row = current() || all[0];
       makeCurrent(row);
       choose(row.querySelector('input[type=radio][value="' + event.key + '"]'), true);
+      row.scrollIntoView({ block: "nearest" });
     } else return;
     event.preventDefault();
     event.stopPropagation();
