@@ -11,6 +11,7 @@ from django.http import Http404
 
 from accounts.models import User
 from accounts.often import rows_of
+from mocks.access import Presence
 from mocks.models import Interview, Membership
 from mocks.room import Phase, Role
 from mocks.services import HERE_FOR, SEEN_EVERY
@@ -113,6 +114,11 @@ def owns(user: User, room: Standing) -> bool:
     """Whether this person owns the room's team, and is not the one who is interviewed."""
     return room.candidate != user.pk and Membership.objects.filter(
         team=room.team, user=user, role=Membership.Role.OWNER).exists()
+
+
+def presence_of(user: User, glance: Glance) -> Presence:
+    """The part that this person takes as it was found; whether they release the report is not asked here."""
+    return Presence(row_of(glance), user, glance.role, glance.owns)
 
 
 def row_of(glance: Glance) -> Interview:

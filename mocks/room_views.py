@@ -1,5 +1,6 @@
 """The room: one address for everybody in it, its news, and what is done there."""
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 from typing import Any
 
@@ -12,11 +13,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.models import User
 from calculators.models.base import Refusal
 from drillapp.htmx import wants_fragment
 from mocks import access, acts, services
 from mocks.access import Presence
-from mocks.glance import glance_at, row_of
+from mocks.glance import Glance, glance_at, presence_of
 from mocks.lab_page import LabPage
 from mocks.models import Event, Interview
 from mocks.room import Role
@@ -63,9 +65,7 @@ def room_page(request: HttpRequest, code: str) -> HttpResponse:
 def feed(request: HttpRequest, code: str) -> HttpResponse:
     """What is new since the page was made: nothing (204), or the regions that have changed."""
     now = timezone.now()
-    glance = getattr(request, "glance", None) or glance_at(request.user, code, now)
-    if glance is None:
-        raise Http404("no such interview")
+    glance = getattr(request, "glance", None) or glance_for(request.user, code, now)
     if glance.to_be_seen:
         services.see(glance.interview, request.user, now)
     told = (request.GET.get("after"), request.GET.get("here"))
@@ -73,8 +73,7 @@ def feed(request: HttpRequest, code: str) -> HttpResponse:
         return HttpResponse(status=204)
     if (glance.is_alone or glance.role != Role.CANDIDATE) and embargo_on(request.user, now):
         raise PermissionDenied("Closed until your own interview ends.")
-    presence = Presence(row_of(glance), request.user, glance.role, glance.owns)
-    page = RoomPage(presence, now, look=look_of(request.GET), glance=glance)
+    page = RoomPage(presence_of(request.user, glance), now, look=look_of(request.GET), glance=glance)
     if told == (str(page.length), page.glance.here):
         return HttpResponse(status=204)
     return changes(request, page, request.GET.get("seen", ""))
@@ -85,7 +84,8 @@ def feed(request: HttpRequest, code: str) -> HttpResponse:
 @or_leave
 def act(request: HttpRequest, code: str, kind: str) -> HttpResponse:
     """Do something in the room and show how it stands then: as news, as the page, or for a kept field as JSON."""
-    presence, now = access.room_for(request.user, code), timezone.now()
+    now = timezone.now()
+    presence = presence_of(request.user, glance_for(request.user, code, now))
     if kind not in acts.READERS:
         raise Http404("no such act")
     form, failed = request.POST, {}
@@ -104,8 +104,8 @@ def act(request: HttpRequest, code: str, kind: str) -> HttpResponse:
         return JsonResponse({"fault": failed["why"]} if failed else kept(kind, event, form, presence.interview))
     for other in kept(kind, event, form, presence.interview).get("others", {}).values():
         messages.info(request, acts.REPLACED.format(other))
-    fresh = access.room_for(request.user, code)
-    page = RoomPage(fresh, now, look=look_of(form), failed=failed)
+    glance = glance_for(request.user, code, now)
+    page = RoomPage(presence_of(request.user, glance), now, look=look_of(form), failed=failed, glance=glance)
     if wants_fragment(request):
         return changes(request, page, form.get("seen", ""))
     if failed.get("typed"):
@@ -137,7 +137,14 @@ def lab(request: HttpRequest, code: str) -> HttpResponse:
     return page.render(request)
 
 
-def do(presence: Presence, kind: str, request: HttpRequest, now: Any) -> Event | None:
+def glance_for(user: User, code: str, now: datetime) -> Glance:
+    """How the room stands for somebody in it as things stand; to any other it is unknown (404)."""
+    if (glance := glance_at(user, code, now)) is None:
+        raise Http404("no such interview")
+    return glance
+
+
+def do(presence: Presence, kind: str, request: HttpRequest, now: datetime) -> Event | None:
     """Write the act down; None where it would change nothing. Raises Refusal."""
     row, form = presence.interview, request.POST
     if kind == "start":

@@ -153,6 +153,18 @@ def test_who_is_out_of_the_room_leaves_at_the_next_poll(
     assert poll()["HX-Redirect"] == "/mock/"
 
 
+@pytest.mark.parametrize("happens", [leave_the_team, become_a_candidate, lose_the_seat])
+def test_who_is_out_of_the_room_does_nothing_more_in_it(
+    poll: Callable[..., Any], as_chen: Client, chen: User, interview: Interview,
+    happens: Callable[[User, Interview], None]
+):
+    address = f"/mock/{interview.code}/do/note/"
+    assert as_chen.post(address, {"text": "before"}, headers=HTMX).status_code == 200
+    happens(chen, interview)
+    assert as_chen.post(address, {"text": "after"}, headers=HTMX)["HX-Redirect"] == "/mock/"
+    assert [event.detail for event in interview.events.filter(kind="note")] == [{"text": "before"}]
+
+
 def test_a_session_for_which_another_key_speaks_is_judged_at_length(poll: Callable[..., Any], settings: Any):
     """A changed SECRET_KEY, with the earlier one kept to fall back on: Django alone renews such a session."""
     settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another key"

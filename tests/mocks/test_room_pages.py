@@ -5,8 +5,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.http import QueryDict
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
@@ -275,6 +277,13 @@ def test_the_same_form_twice_is_one_act(asking: Interview, as_ben: Client, do: A
     for _ in range(2):
         do(as_ben, "note", text="hm", key=key)
     assert Event.objects.filter(kind="note").count() == 1
+
+
+def test_an_act_has_the_orm_read_the_room_once_under_its_lock(asking: Interview, as_ben: Client, room: str):
+    with CaptureQueriesContext(connection) as queries:
+        answer = as_ben.post(f"{room}do/hint/", {"number": 0}, headers=HTMX)
+    assert "First hint of blocks." in answer.content.decode()
+    assert sum('FROM "mocks_interview"' in query["sql"] for query in queries) == 1
 
 
 def test_a_second_interviewers_click_moves_nothing_twice(asking: Interview, as_ben: Client, room: str):
