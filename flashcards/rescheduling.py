@@ -69,7 +69,7 @@ def move(
     undo takes back; how many moved. A card that something was done to since stays: that went by the settings already.
     What `check` raises at the end leaves all of them where they were.
     """
-    profile, batch = Profile.objects.get(user=user), uuid4()
+    profile, batch = Profile.objects.select_for_update().get(user=user), uuid4()  # first, as whoever writes a log
     place = {"study_day": study_day(now, profile.zone, profile.day_start), "zone": profile.zone,
              "day_start": profile.day_start}
     rows, moving = [], []

@@ -1,9 +1,10 @@
 """Moving what is scheduled apart from its page: it does what the page would do, whole or not at all."""
 from collections.abc import Callable
 from datetime import timedelta
+from threading import Thread
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -138,3 +139,28 @@ def test_what_was_taken_for_dead_while_it_wrote_moves_nothing(ada: User, schedul
 
 def test_before_anything_moved_the_page_says_so(as_ada: Client):
     assert "Nothing is being moved." in as_ada.get(MOVING).content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_on_another_card_comes_after_the_whole_move(scheduled: list[Card], ada: User):
+    """Rows of a person come to be seen in the order of their keys: a day that is kept hears of none that comes late."""
+    now, new = timezone.now(), scheduled[6]
+    days = {card.pk: (card.log_length, day) for card, day in rescheduling.days_by_settings(
+        rescheduling.scheduled(ada, now.date()), ada, now)}
+    waited = []
+
+    def answer() -> None:
+        services.answer_card(new, Rating.GOOD, ordinal=1, now=now)
+        connection.close()
+
+    thread = Thread(target=answer)
+
+    def at_the_end() -> None:
+        thread.start()
+        thread.join(0.5)
+        waited.append(thread.is_alive())
+
+    assert rescheduling.move(ada, days, now, at_the_end) == 6
+    thread.join()
+    assert waited == [True]
+    assert Review.objects.order_by("-pk").first().card == new
