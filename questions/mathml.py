@@ -23,20 +23,21 @@ ALONE = {"equation", "equation*", "displaymath", "math"}  # say only that what t
 
 LEAVES = {"mi", "mn", "mo", "mtext", "mspace"}
 TAGS = LEAVES | {"math", "mrow", "mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover",
-                 "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom", "menclose"}
+                 "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom"}
 ATTRIBUTES = {
     "math": {"display", "tabindex"}, "mi": {"mathvariant"}, "mfrac": {"linethickness"}, "mover": {"accent"},
     "mo": {"stretchy", "fence", "form", "lspace", "rspace", "minsize", "maxsize", "movablelimits", "separator"},
     "mspace": {"width"}, "mpadded": {"width", "height", "depth", "voffset", "lspace"},
     "mstyle": {"displaystyle", "scriptlevel"}, "mtable": {"displaystyle"}, "mtd": {"columnalign"},
-    "menclose": {"notation"},
+    "mrow": {"class"},
 }
 PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 UNDER = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 LARGE = {*"∑∏∐⋀⋁⋂⋃⨀⨁⨂⨄⨆", "lim", "max", "min", "sup", "inf", "det", "gcd", "Pr", "arg\u2009max", "arg\u2009min",
          "lim\u2006sup", "lim\u2006inf"}
+FENCES = "|‖⟨⟩⌊⌋⌈⌉"
 NO_OPERATORS = "∞∅∠⊤⊥"  # signs of sets and numbers: no space around them
-SIGNS = {"~": "∼", "―": "‾"}  # what is drawn better as another
+LINES = {"mover": "overlined", "munder": "underlined"}  # drawn by the site's style, like boxes and strokes
 STYLES = {"bold": "BOLD", "italic": "ITALIC", "bold-italic": "BOLD ITALIC", "double-struck": "DOUBLE-STRUCK",
           "script": "SCRIPT", "fraktur": "FRAKTUR", "sans-serif": "SANS-SERIF", "monospace": "MONOSPACE"}
 THIN = "0.167em"  # TeX's space around a function's name
@@ -78,13 +79,13 @@ def element_of(tex: str, display: bool) -> Element:
 
 def said(element: Element, depth: int) -> str:
     """The element in HTML. Raises Unread."""
+    mend(element)
     if depth > DEEPEST or element.tag not in TAGS or "linebreak" in element.attrib:
         raise Unread
-    mend(element)
     tag, text = element.tag, element.text or ""
     if (len(element) if tag in LEAVES else text) or len(element) != PARTS.get(tag, len(element)):
         raise Unread
-    space_names(element)
+    mend_row(element)
     held = "".join(f' {key}="{escape(value)}"' for key, value in element.attrib.items())
     return f"<{tag}{held}>{escape(text)}{''.join(said(one, depth + 1) for one in element)}</{tag}>"
 
@@ -95,10 +96,15 @@ def mend(element: Element) -> None:
     if element.tag in ("mi", "mo") and (text in ("&", "{", "}") or re.match(r"\\.", text)):
         raise Unread
     element.text = text = unescape(text)
+    element.attrib.pop("class", None)
+    if element.tag == "menclose":
+        element.tag, element.attrib = "mrow", {"class": "boxed" if element.get("notation") == "box" else "struck"}
+    if element.tag in LINES and len(element) == 2 and unescape(element[1].text or "") == "―":
+        element.attrib = {"class": LINES[element.tag]}
+        element.tag = "mrow"
+        del element[1]
     if element.tag == "mi" and len(text) == 1 and category(text) in ("Sm", "Ps", "Pe"):
-        element.tag = "mo"
-    if element.tag == "mo" and text in SIGNS and element.get("stretchy") != "false":
-        element.text = SIGNS[text]
+        element.tag, element.text = "mo", "∼" if text == "~" else text
     if element.tag == "mo" and text in NO_OPERATORS:
         element.tag = "mi"
     if element.tag in UNDER and len(element) and unescape(element[0].text or "") in LARGE:
@@ -109,9 +115,14 @@ def mend(element: Element) -> None:
         element.text = "".join(styled(sign, style) for sign in element.text or "")
 
 
-def space_names(element: Element) -> None:
-    """Let a function's name (log, softmax) stand apart from what is beside it, but for a bracket after it."""
+def mend_row(element: Element) -> None:
+    """Let a function's name (log, softmax) stand apart from what is beside it, but for a bracket after it, and let
+    bars and brackets grow only where a table stands in them."""
+    has_table = element.find("mtable") is not None
     for at, one in enumerate(element):
+        if one.tag in ("mi", "mo") and unescape(one.text or "-") in FENCES and not has_table:
+            one.tag = "mo"
+            one.attrib = {"stretchy": "false"} | one.attrib
         if one.tag in ("mi", "mo") and len(one.text or "") > 1 and (one.text or "").isalpha() and one.text != "mod":
             after = unescape(element[at + 1].text or "") if at + 1 < len(element) else "("
             one.tag = "mo"

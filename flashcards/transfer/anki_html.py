@@ -137,8 +137,12 @@ def escaped(text: str, kept: list[str]) -> str:
 
 def keep(formula: str, kept: list[str]) -> str:
     """Keep a formula; what stands for it until it is put back."""
-    kept.append(formula)
+    kept.append(put_back(formula, kept))
     return f"\ue004{len(kept) - 1}\ue005"
+
+
+def put_back(text: str, kept: list[str]) -> str:
+    return KEPT.sub(lambda sign: kept[int(sign[1])], text)
 
 
 def without_formulas(html: str, kept: list[str]) -> str:
@@ -178,7 +182,7 @@ def markdown_of(html: str) -> tuple[str, int]:
         reader.feed(bare)
         reader.close()
         text, media = "".join(reader.out), reader.media
-    return KEPT.sub(lambda sign: kept[int(sign[1])], tidy(text)), sounds + media
+    return put_back(tidy(text), kept), sounds + media
 
 
 def tidy(text: str) -> str:

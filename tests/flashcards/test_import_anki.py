@@ -372,6 +372,7 @@ def test_more_answers_than_anybody_gives_are_refused(ada: User, monkeypatch: pyt
     ("# no heading", r"\# no heading"),
     ("{{c1::a_b::hint}}", r"{{c1::a\_b::hint}}"),
     (r"\(x^2\) and \[a_1 * b\]", r"\(x^2\) and \[a_1 * b\]"), (r"$a_1$ costs $5, $6", r"$a_1$ costs $5, $6"),
+    (r"$a \(b_1\) c$ d_1", r"$a \(b_1\) c$ d\_1"),
     (r"[$]x_1[/$] [$$]y[/$$]", r"\(x_1\) \[y\]"), (r"\[a &lt; b \\<br>c\]", "\\[a < b \\\\\nc\\]"),
     (r"<b>\(x\)</b>: \(<i>y</i>&nbsp;z\)", r"**\(x\)**: \(y z\)"),
     (r"<div>\(a</div><div>b\)</div>", "\\\\(a\\\nb\\\\)"),

@@ -28,7 +28,9 @@ def inside(tex: str, display: bool = False) -> str:
     (r"\mathcal{BP}", "<mrow><mi>ℬ</mi><mi>𝒫</mi></mrow>"), (r"\boldsymbol{\theta}", "<mrow><mi>𝜽</mi></mrow>"),
     (r"\log p", '<mo lspace="0" rspace="0.167em">log</mo><mi>p</mi>'),
     (r"\log(p)", '<mo lspace="0" rspace="0">log</mo><mo stretchy="false">(</mo><mi>p</mi><mo stretchy="false">)</mo>'),
-    (r"\overline{x}", '<mover><mrow><mi>x</mi></mrow><mo>‾</mo></mover>'),
+    (r"\overline{x}", '<mrow class="overlined"><mrow><mi>x</mi></mrow></mrow>'),
+    (r"\boxed{x}", '<mrow class="boxed"><mrow><mi>x</mi></mrow></mrow>'),
+    (r"\class{boxed}{x}", "<mrow><mi>x</mi></mrow>"),
     (r"\text{a b}", "<mtext>a\u00a0b</mtext>"),
     (r"\begin{equation}x\end{equation}", "<mi>x</mi>"),
 ])
@@ -39,6 +41,13 @@ def test_the_structure_of_a_small_formula(tex: str, row: str):
 def test_limits_stand_under_their_operator():
     assert inside(r"\sum_{i}^n", True) == "<munderover><mo>∑</mo><mrow><mi>i</mi></mrow><mi>n</mi></munderover>"
     assert inside(r"\lim_n").startswith('<munder><mo movablelimits="true"')  # where there is no room it is put beside
+
+
+def test_brackets_grow_with_what_they_hold_where_that_is_asked():
+    bar = '<mo stretchy="false">‖</mo>'
+    assert inside(r"\lVert x\rVert") == f"{bar}<mi>x</mi>{bar}"
+    assert 'stretchy="true" fence="true" form="prefix">‖' in inside(r"\left\lVert x\right\rVert")
+    assert inside(r"\begin{Vmatrix}x\end{Vmatrix}").startswith("<mo>‖</mo><mtable>")
 
 
 ROWS = "<mtr>.*?<mi>a</mi>.*?</mtr><mtr>.*?<mi>c</mi>.*?</mtr>"
