@@ -143,6 +143,7 @@ def test_alone_from_the_first_question_to_the_report(
     page.locator("#criteria-1 > summary").click()
     expect(page.locator("[data-takes-of] audio")).to_have_count(1)
     page.get_by_role("button", name="Put").click()
+    expect(page.locator("#messages")).to_contain_text("1 added")
     assert ada.cards.filter(due_day__isnull=False).count() == 1
     page.goto("/mock/solo/")
     expect(page.get_by_text("One recording is kept on this device.")).to_be_visible()
