@@ -1,10 +1,12 @@
 """Formulas on a person's own cards: drawn on the card, by their source in a line, as written in a form and a file."""
 import sqlite3
 import zipfile
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 
@@ -162,3 +164,23 @@ def test_a_note_of_anki_comes_in_as_it_is_written(eve: User):
     bring(eve, b"#separator:tab\n#html:true\nso \\(x_1\\)&nbsp;is\t\\[a &lt; b<br>c\\]\n", "notes.txt")
     note = Note.objects.get(owner=eve)
     assert (note.front, note.back, note.ask) == (r"so \(x_1\) is", "\\[a < b\nc\\]", "so x_1 is")
+
+
+# What Anki's field came in as until formulas were read, each sign escaped, and what it comes in as now.
+@pytest.mark.parametrize(("was", "now"), [
+    (r"\\(x\_1\\) of \[1\]", r"\(x_1\) of \[1]"), (r"`\(x\) a[1]`", r"`\(x\) a[1]`"),
+    (r"$x\_1$ for $5", "$x_1$ for $5"),
+    ("\\\\\\[a \\< b \\\\\\\\\\\nc\\\\\\]", "\\[a < b \\\\\nc\\]"), (r"{{c1::\\(x^2\\)}}", r"{{c1::\(x^2\)}}"),
+])
+def test_notes_that_came_from_anki_before_get_their_formulas(ada: User, was: str, now: str):
+    read = import_module("questions.migrations.0007_formulas").read_formulas
+    brought = Note.objects.create(owner=ada, slug="a", guid="AnK1guid#~", kind="basic", ask="?", front=was, back=was)
+    typed = Note.objects.create(owner=ada, slug="b", guid="0" * 32, kind="basic", ask="$x$", front="$x$", back=was)
+    number = Note.objects.create(owner=ada, slug="c", guid="1" * 32, kind="number", ask="$x$ of `y`", value=1)
+    read(apps, None)
+    for note in (brought, typed, number):
+        note.refresh_from_db()
+    assert (brought.front, brought.back) == (now, now)
+    assert brought.ask == ("?" if was == now else own.line_of(now))
+    assert (typed.front, typed.back, typed.ask) == ("$x$", was, "x")
+    assert (number.front, number.ask) == ("$x$ of `y`", "x of `y`")
