@@ -15,8 +15,9 @@ ENDED = {
     r"\(": re.compile(rf"((?:[^\\\n]|{LINE}|\\[^)])*+)\\\)"),
     r"\[": re.compile(rf"((?:[^\\\n]|{LINE}|\\[^\]])*+)\\\]"),
     "$$": re.compile(rf"((?:[^\\\n$]|{LINE}|\\.|\$(?!\$))++)\$\$", re.DOTALL),
-    # As Pandoc has it, so that sums of money are none: no space inside the marks, no digit after them, or before.
-    "$": re.compile(rf"(?<!\d\$)(?!\s)((?:[^\\\n$]|{LINE}|\\.)++)(?<!\s)\$(?!\d)", re.DOTALL),
+    # As Pandoc has it, so that sums of money are none: no space inside the marks, no digit after them, or before. Nor
+    # is there what makes one of them bold.
+    "$": re.compile(rf"(?<!\d\$)(?!\s)((?:[^\\\n$*]|{LINE}|\\.|\*(?!\*))++)(?<!\s)\$(?!\d)", re.DOTALL),
 }
 EMPTY_LINE = re.compile(r"\n[ \t]*(?=\n)|\Z")
 FENCE_END = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*$", re.MULTILINE)
@@ -96,6 +97,16 @@ def unmarked(text: str) -> str:
 def without(text: str) -> str:
     """A text with a zero in place of each of its formulas."""
     return CUT.sub("0", cut(text)[0])
+
+
+def is_whole(formula: Formula) -> bool:
+    """Whether each brace of the formula has its other: where two sums of money look like one, a gap's has not."""
+    depth = 0
+    for brace in re.findall(r"\\.|[{}]", formula.tex, re.DOTALL):
+        depth += (brace == "{") - (brace == "}")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def in_tex_marks(formula: Formula) -> str:

@@ -1,12 +1,11 @@
 """A person's own cards as words and formulas: the sides of a cloze, and the line that a card is known by."""
 import re
-from bisect import bisect
 from collections.abc import Callable
 from html import escape, unescape
 
 import nh3
 
-from questions.formulas import CUT, Formula, as_written, cut, found, in_line
+from questions.formulas import CUT, Formula, as_written, cut, in_line, is_whole
 from questions.markup import ATTRIBUTES, MARKDOWN, TAGS
 from questions.mathml import ATTRIBUTES as MATH_ATTRIBUTES
 from questions.mathml import TAGS as MATH_TAGS
@@ -24,49 +23,55 @@ GAP = {0xE002: "[", 0xE003: "]"}  # private-use characters: a bracket would mean
 
 def cloze_numbers(text: str) -> list[int]:
     """The numbers of a text's clozes, 1 to 999, each once, in order: there is a card for each."""
-    found, inner = set(), text
-    while matches := list(CLOZE.finditer(inner)):
-        found |= {int(match[1]) for match in matches}
-        inner = CLOZE.sub(lambda match: match[2], inner)
-    return sorted(found - {0})
+    numbers = set()
+
+    def said(gap: re.Match[str], is_math: bool) -> str:
+        numbers.add(int(gap[1]))
+        return gap[2]
+
+    with_gaps(text, said)
+    return sorted(numbers - {0})
 
 
 def cloze_sides(text: str, number: int) -> tuple[str, str]:
     """The front and the back of the card of one cloze, in Markdown: it left out or by its hint, and it in bold; what
     other clozes hold is said. In a formula nothing is bold."""
-    return _filled(text, number, shown=False), _filled(text, number, shown=True)
+    def front(gap: re.Match[str], is_math: bool) -> str:
+        if int(gap[1]) != number:
+            return gap[2]
+        left_out = f"[{(gap[3] or '…').strip()}]"
+        return f"{{{left_out}}}" if is_math else f"**{left_out}**"
 
+    def back(gap: re.Match[str], is_math: bool) -> str:
+        return gap[2] if is_math or int(gap[1]) != number else f"**{gap[2].strip()}**"
 
-def _filled(text: str, number: int, shown: bool) -> str:
-    def said(match: re.Match[str]) -> str:
-        if int(match[1]) != number:
-            return match[2]
-        before = bisect(starts, match.start())
-        is_math = before > 0 and match.start() < ends[before - 1]
-        if shown:
-            return match[2] if is_math else f"**{match[2].strip()}**"
-        gap = f"[{(match[3] or '…').strip()}]"
-        return f"{{{gap}}}" if is_math else f"**{gap}**"
-
-    while CLOZE.search(text):  # the innermost first
-        formulas = list(found(text))
-        starts, ends = [one.start for one in formulas], [one.end for one in formulas]
-        text = CLOZE.sub(said, text)
-    return text
+    return with_gaps(text, front), with_gaps(text, back)
 
 
 def filled(text: str) -> str:
     """A text with its clozes filled in."""
-    while CLOZE.search(text):
-        text = CLOZE.sub(lambda match: match[2], text)
-    return text
+    return with_gaps(text, lambda gap, is_math: gap[2])
+
+
+def with_gaps(text: str, said: Callable[[re.Match[str], bool], str]) -> str:
+    """A text with `said` in place of each gap, the innermost first; it is told whether the gap stands in a formula.
+
+    Braces of a formula in a gap don't end the gap.
+    """
+    def replaced(piece: str, is_math: bool) -> str:
+        while CLOZE.search(piece):
+            piece = CLOZE.sub(lambda gap: said(gap, is_math), piece)
+        return piece
+
+    bare, formulas = cut(text)
+    bare = CUT.sub(lambda sign: sign[0] if is_whole(one := formulas[int(sign[1])]) else one.written, bare)
+    written = [replaced(formula.written, True) for formula in formulas]
+    return CUT.sub(lambda sign: written[int(sign[1])], replaced(bare, False))
 
 
 def asked_line(text: str) -> str:
     """A text in one plain line as line_of() has it, but with each of its gaps left open."""
-    while CLOZE.search(text):
-        text = CLOZE.sub(lambda match: f"\ue002{(match[3] or '…').strip()}\ue003", text)
-    return line_of(text)
+    return line_of(with_gaps(text, lambda gap, is_math: f"\ue002{(gap[3] or '…').strip()}\ue003"))
 
 
 def line_of(text: str) -> str:

@@ -23,7 +23,7 @@ from questions import own
 from questions.access import notes_for, published
 from questions.export import key_of
 from questions.figures import BadFigure
-from questions.formulas import CUT, cut, in_tex_marks
+from questions.formulas import CUT, cut, in_tex_marks, is_whole
 from questions.models import Note, Question
 from questions.services import Posed, inline, pose, value_with_unit
 
@@ -55,6 +55,7 @@ CLOZE = genanki.Model(
     1_704_201_004, "drillapp own cloze", css=CSS, model_type=genanki.Model.CLOZE,
     fields=[{"name": name} for name in ("Text", "Beside")],
     templates=[{"name": "cloze", "qfmt": "{{cloze:Text}}", "afmt": "{{cloze:Text}}<hr id=answer>{{Beside}}"}])
+GAP_OR_BRACE = re.compile(rf"(?P<gap>{own.CLOZE.pattern})|\}}(?=\}})", own.CLOZE.flags)
 OWN_DECK = "My cards"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no page shows them, and \x1f parts Anki's fields
 EASE = 2500  # permille; Anki's first, which FSRS does not use
@@ -151,7 +152,9 @@ def html_of(text: str) -> str:
 def cloze_html(text: str) -> str:
     """A text with gaps as safe HTML that still has them: each gap's Markdown is left as it is, escaped."""
     bare, formulas = cut(text)
-    text = CUT.sub(lambda sign: in_tex_marks(formulas[int(sign[1])]), bare.replace("\ue006", "").replace("\ue007", ""))
+    bare = bare.replace("\ue006", "").replace("\ue007", "")
+    written = [apart(in_tex_marks(one)) if is_whole(one) else one.written for one in formulas]
+    text = CUT.sub(lambda sign: written[int(sign[1])], bare)
     kept: list[str] = []
 
     def cut_gap(match: re.Match[str]) -> str:
@@ -164,6 +167,11 @@ def cloze_html(text: str) -> str:
     while "\ue006" in html:
         html = re.sub("\ue006(\\d+)\ue007", lambda found: escape(kept[int(found[1])], quote=False), html)
     return html
+
+
+def apart(tex: str) -> str:
+    """A formula with a space between braces that close: in Anki two of them end a gap."""
+    return GAP_OR_BRACE.sub(lambda found: found[0] if found["gap"] else "} ", tex)
 
 
 def question_fields(posed: Posed) -> list[str]:

@@ -22,6 +22,7 @@ from questions.models import Note, SearchDocument
 from tests.flashcards.conftest import NOON
 
 SQUARE = "<math><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>"
+TWO = "<mrow><mrow><mn>2</mn></mrow></mrow>"
 FRONT, BACK = "What is $x^2$ of\n\n\\[\\frac{a}{b}\n< c\\]\n\nat $5 and $10?", r"\(x_1 * y_1 * z\) or `$z$` [1]"
 LINE = r"What is x^2 of \frac{a}{b} < c at $5 and $10?"
 
@@ -68,10 +69,22 @@ def test_a_card_is_known_by_the_source_of_its_formulas(text: str, line: str):
     (r"$x^{{c1::2::n}}$",
      '<p><math><mrow><msup><mi>x</mi><mrow><mo stretchy="false">[</mo><mi>n</mi><mo stretchy="false">]</mo></mrow>'
      "</msup></mrow></math></p>", f"<p>{SQUARE}</p>"),
+    (r"{{c1::\(x^{{2}}\)}}", "<p><strong>[…]</strong></p>",
+     f"<p><strong>{SQUARE.replace('<mn>2</mn>', TWO)}</strong></p>"),
+    ("{{c1::US$}} or {{c2::A$}}", "<p><strong>[…]</strong> or A$</p>", "<p><strong>US$</strong> or A$</p>"),
     (r"$x^{{c2::2}}$ {{c1::a}}", f"<p>{SQUARE} <strong>[…]</strong></p>", f"<p>{SQUARE} <strong>a</strong></p>"),
 ])
 def test_a_gap_is_left_out_of_a_formula_and_a_formula_out_of_a_gap(text: str, front: str, back: str):
     assert tuple(map(own.html_of, own.cloze_sides(text, 1))) == (front, back)
+
+
+def test_braces_of_a_formula_end_no_gap(ada: User, tmp_path: Path):
+    front = r"{{c1::\(\frac{1}{2^{n}}\)}} is {{c2::$x_{y_{z}}$}} and \(a^{b^{ {{c3::c}} }}\)"
+    note = add(ada, "cloze", front=front, back="")
+    assert own.cloze_numbers(note.front) == [1, 2, 3]
+    assert own.cloze_sides(note.front, 1)[0] == r"**[…]** is $x_{y_{z}}$ and \(a^{b^{ c }}\)"
+    [[text, _]] = fields_in(anki_out.without_schedule(ada, NOON), tmp_path).values()  # where two braces end a gap
+    assert text == r"<p>{{c1::\(\frac{1}{2^{n} }\)}} is {{c2::\(x_{y_{z} }\)}} and \(a^{b^{ {{c3::c}} } }\)</p>"
 
 
 def test_a_gap_in_a_line_is_open():

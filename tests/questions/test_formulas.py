@@ -24,7 +24,7 @@ def test_what_stands_between_the_marks_is_a_formula(text: str, held: list[tuple[
 @pytest.mark.parametrize("text", [
     "$5 and $10", "from $5 to $10.50", "$5-$10", "5$ and 10$", "US$5, A$6", "costs $ 5 $ here", "$", "$$", "$$$$",
     "$ $", r"\$x\$", r"\$5 and 6$", r"\\(x\\)", r"\(x", r"x\)", r"\(\)", "$$ $$", r"\[a", "a $x\n\ny$ b",
-    "$$\n\nx\n\n$$",
+    "$$\n\nx\n\n$$", "**$5** to **6$**", "**US$** or A$",
 ])
 def test_money_and_marks_that_do_not_pair_are_none(text: str):
     assert tex(text) == []
