@@ -151,6 +151,21 @@ def test_alone_from_the_first_question_to_the_report(
     expect(page.get_by_text("kept on this device.")).to_be_hidden()
 
 
+def test_alone_on_a_phone_the_keyboard_is_at_the_question_that_comes(
+    visit: Callable[..., Page], bank: None, ada: User
+):
+    page = visit(user=ada, viewport={"width": 360, "height": 160})
+    page.goto("/mock/solo/?topic=sizing&minutes=12")
+    page.get_by_role("button", name="Begin; the clock runs").press("Enter")
+    page.get_by_role("button", name="Ask the first question").focus()
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Question 1 of 1")).to_be_focused()
+    expect(page.get_by_role("button", name="I’m done")).not_to_be_in_viewport()
+    page.get_by_role("button", name="I’m done").press("Enter")
+    expect(page.locator("#room-said")).to_contain_text("The answer is closed; the staff answer stands below.")
+
+
 def test_alone_the_answer_closes_by_itself_and_what_was_typed_is_there(
     visit: Callable[..., Page], bank: None, ada: User
 ):

@@ -187,6 +187,17 @@ def test_typing_goes_on_through_news(ben_at: Page, ada_at: Page, room: str):
     expect(ben_at.locator("pre.scratch")).to_have_text("end: 159 tokens, 10 blocks")
 
 
+def test_whoever_types_without_a_rest_is_read_along(ben_at: Page, ada_at: Page):
+    begun(ben_at)
+    text = typed(ada_at)
+    text.evaluate("""(field) => {
+      const type = () => { field.value += "a "; field.dispatchEvent(new Event("input", {bubbles: true})); };
+      window.typing = setInterval(type, 100);
+    }""")
+    expect(ben_at.locator(".at-scratch pre")).to_contain_text("a a a a")
+    ada_at.evaluate("clearInterval(typing)")
+
+
 def test_what_is_typed_when_the_interviewer_moves_on_is_kept(
     ben_at: Page, ada_at: Page, room: str, interview: Interview  # noqa: F811
 ):

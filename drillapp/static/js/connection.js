@@ -14,8 +14,9 @@
 
   // A screen reader passes over what a live region holds as its page opens; put in anew, it is read out.
   const messages = document.getElementById("messages");
+  const first = messages.firstElementChild;
   setTimeout(() => {
-    if (messages.firstElementChild && !messages.contains(document.activeElement)) messages.replaceChildren(...messages.childNodes);
+    if (first?.isConnected && !messages.contains(document.activeElement)) messages.replaceChildren(...messages.childNodes);
   }, 300);
 
   document.addEventListener("htmx:beforeCleanupElement", (event) => {

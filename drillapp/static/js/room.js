@@ -203,18 +203,27 @@
     if (had) setTimeout(() => refocus(name, button)); // once all that one answer changes is there
   });
 
+  function isInView(element) {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  }
+
   // In a list of things to reveal a second press must not reveal the next, so its heading has the focus instead; and
-  // what takes a pressed button's place (Resume that of Pause) has it before the button that leads on.
+  // what takes a pressed button's place (Resume that of Pause) has it before the button that leads on. A question that
+  // comes has it where the button would be out of sight.
   function refocus(name, pressed) {
     const region = document.querySelector('[data-region="' + name + '"]');
     if (document.activeElement !== document.body) return;
     const buttons = Array.from(region.querySelectorAll("button, a")).filter((button) => button.getClientRects().length);
     const same = (button) => nameOf(button) === nameOf(pressed) || pressed.dataset.undoes && button.dataset.undoes === pressed.dataset.undoes;
-    const next = pressed && (["acts", "onward"].includes(name) && buttons.find(same) || buttons.find((button) => button.dataset.key)
+    let next = pressed && (["acts", "onward"].includes(name) && buttons.find(same) || buttons.find((button) => button.dataset.key)
         || buttons.find((button) => button.matches(".room-acts .button")))
       || region.querySelector("h2") || pressed && buttons[0] || document.querySelector("[data-room] h1");
-    if (next && /^H/.test(next.tagName)) next.tabIndex = -1;
+    const question = document.querySelector(".at-ask h1");
+    if (next && question && !isInView(next)) next = question;
+    if (next && !next.matches("button, a")) next.tabIndex = -1;
     next?.focus({ preventScroll: true });
+    if (next && next !== question && !isInView(next)) next.scrollIntoView({ block: "nearest" });
     if (!pressed) quietUntil = performance.now() + A_PAUSE;
   }
 
@@ -248,6 +257,8 @@
   // Kept fields: what is typed goes to the server after a moment, again and again until it has it.
 
   const waiting = new Map(); // form: names of the fields that the server has not yet
+  const oldest = new Map(); // form: when the first was typed of what is yet to be sent
+  const LONGEST_WAIT = 1000; // ms: whoever types without a rest is kept, and read along, all the same
   const busy = new Set();
   const timers = new Map();
 
@@ -266,7 +277,8 @@
     typedHere.add(field.id);
     if (field.type !== "radio") remember(form, field.name);
     tell(form, "");
-    keepIn(form, Number(field.dataset.kept));
+    if (!oldest.has(form)) oldest.set(form, performance.now());
+    keepIn(form, Math.min(Number(field.dataset.kept), Math.max(0, oldest.get(form) + LONGEST_WAIT - performance.now())));
   }
 
   // With a draft stands the mark of what it goes on from, so that it takes no other device's place untold.
@@ -304,6 +316,7 @@
     const values = Object.fromEntries(names.map((name) => [name, valueOf(form, name)]));
     for (const name of names) body.append(name, values[name]);
     busy.add(form);
+    oldest.delete(form);
     let again = 0;
     try {
       const response = await fetch(form.getAttribute("action"), {
