@@ -64,7 +64,7 @@ def mathml(tex: str, display: bool) -> str:
         html = said(tree, 1)
     except Exception:  # the converter raises whatever it stumbles over, all of which says that it can't read this
         return ""
-    is_wide = len(re.sub(r"<[^>]*>", "", html)) > WIDE
+    is_wide = len(re.sub(r"<[^>]*>", "", html)) > WIDE or re.search(r'width="\d\d', html)  # \hspace{99em}
     return html.replace("<math", '<math tabindex="0"', 1) if is_wide else html  # what scrolls is reached by keys
 
 
