@@ -124,15 +124,19 @@ class Reader(HTMLParser):
         elif self._code:
             self.out.append(data.replace("`", "'"))
         else:
-            text = escaped(" ".join(re.split(r"[ \t\r\n]+", data)), self._kept)
+            text = escaped_words(" ".join(re.split(r"[ \t\r\n]+", data)), self._kept)
             self.out.append(text.replace("]", "&#93;") if any(self._links) else text)
 
 
-def escaped(text: str, kept: list[str]) -> str:
-    """A text whose signs mean nothing to Markdown; the braces of a gap stay as they are, and formulas are `kept`."""
+def escaped(text: str) -> str:
+    """A text whose signs mean nothing to Markdown; the braces of a gap stay as they are."""
+    return SPECIAL.sub(lambda found: "\\" + found[0], text)
+
+
+def escaped_words(text: str, kept: list[str]) -> str:
+    """The same but for its formulas, which are `kept`."""
     bare, formulas = cut(text)
-    bare = SPECIAL.sub(lambda found: "\\" + found[0], bare)
-    return CUT.sub(lambda sign: keep(formulas[int(sign[1])].written, kept), bare)
+    return CUT.sub(lambda sign: keep(formulas[int(sign[1])].written, kept), escaped(bare))
 
 
 def keep(formula: str, kept: list[str]) -> str:
@@ -176,7 +180,7 @@ def markdown_of(html: str) -> tuple[str, int]:
     kept: list[str] = []
     bare, media = without_formulas(bare, kept), 0
     if "<" not in bare and "&" not in bare:
-        text = escaped(bare.replace("\xa0", " "), kept)
+        text = escaped_words(bare.replace("\xa0", " "), kept)
     else:
         reader = Reader(kept)
         reader.feed(bare)
