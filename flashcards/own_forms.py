@@ -111,6 +111,7 @@ class NumberForm(OwnCardForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["front"].widget.attrs["rows"] = 2
+        self.fields["front"].help_text = MATH.partition(",")[0] + "."
         self.fields["back"].label, self.fields["back"].help_text = "Where it is from", "may be empty"
 
     def clean_front(self) -> str:
