@@ -54,8 +54,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Say that this page is somebody else’s to see or to change, with the reason where one was given."""
-    return render(request, "403.html", {"reason": str(exception)}, status=403)
+    """Say that this page is somebody else’s to see or to change, with the reason where one was given, and where its
+    visitor goes on when it is only too early."""
+    way = getattr(exception, "way", None)
+    return render(request, "403.html", {"reason": str(exception), "way": way}, status=403)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

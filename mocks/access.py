@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
+from django.urls import reverse
 
 from accounts.models import User
 from accounts.often import rows_of
@@ -20,6 +21,14 @@ LEFT JOIN mocks_seat AS seat ON seat.interview_id = room.id AND seat.user_id = %
 LEFT JOIN mocks_membership AS member ON member.team_id = room.team_id AND member.user_id = %(user)s
 WHERE room.id = %(room)s
 """
+
+
+class NotYet(PermissionDenied):
+    """Refused for now, to somebody who is in the interview; `way` is where they go on: an address, and its name."""
+
+    def __init__(self, sentence: str, way: tuple[str, str]) -> None:
+        super().__init__(sentence)
+        self.way = way
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +168,7 @@ def report_for(user: User, code: str) -> Presence:
     presence = room_for(user, code)
     state = presence.interview.folded()
     if not state.is_over:
-        raise PermissionDenied("There is a report once the interview has ended.")
+        raise NotYet("There is a report once the interview has ended.", way_to_room(presence))
     if presence.leads or presence.owns or presence.is_alone:
         return presence
     if presence.is_candidate and set(state.released) & set(PARTS):
@@ -167,5 +176,10 @@ def report_for(user: User, code: str) -> Presence:
     if not presence.is_candidate:
         raise PermissionDenied("The report is for the interviewers and the team’s owner.")
     who = " or ".join(one.name for one in releasers_of(presence.interview))
-    raise PermissionDenied(
-        f"Nothing of this interview has been released to you yet.{f' {who} can do that.' if who else ''}")
+    raise NotYet(
+        f"Nothing of this interview has been released to you yet.{f' {who} can do that.' if who else ''}",
+        (reverse("mocks:mock"), "Mock"))
+
+
+def way_to_room(presence: Presence) -> tuple[str, str]:
+    return reverse("mocks:room", args=[presence.interview.code]), "To the room"

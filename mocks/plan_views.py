@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -18,6 +18,7 @@ from mocks import access, services
 from mocks.models import MOST_NAME, Interview, Template
 from mocks.plan_page import PlanDesk, changed, fresh, invitation, standing, template_spec
 from mocks.room import RUNNING, Phase, Room
+from questions.models import Question
 
 CHANGED = "Somebody has changed this plan meanwhile. What you see is yours; save it again to put it in place of theirs."
 
@@ -135,8 +136,9 @@ def saved_changed(request: HttpRequest, desk: PlanDesk, address: str) -> HttpRes
 
 
 def titles_of(row: Interview) -> list[dict[str, Any]]:
-    """A plan that stands: as it was posed, else by its slugs."""
-    titles = {one["slug"]: one["title"] for one in row.asked}
+    """A plan that stands: as it was posed, else as the bank has it, else by its slugs."""
+    titles = {one["slug"]: one["title"] for one in row.asked} or dict(
+        Question.objects.filter(slug__in=[one["slug"] for one in row.plan]).values_list("slug", "title"))
     return [one | {"title": titles.get(one["slug"], one["slug"])} for one in row.plan]
 
 
@@ -181,8 +183,7 @@ def mail_invitation(request: HttpRequest, code: str) -> HttpResponse:
 
 def kept_template(team: int, text: str) -> Template | None:
     """The team's template of that number; None without one."""
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
-    return Template.objects.filter(team=team, pk=number).first()
+    return Template.objects.filter(team=team, pk=number(text) or 0).first()
 
 
 def save_template(desk: PlanDesk, name: str) -> str:
@@ -210,7 +211,8 @@ def read_template_name(text: str) -> tuple[str, str]:
 @login_required
 def rename_template(request: HttpRequest, pk: int) -> HttpResponse:
     """Another name for a template."""
-    template = access.template_for(request.user, pk)
+    if (template := template_in(request, pk)) is None:
+        return gone_template(request)
     name, why = read_template_name(request.POST.get("name", ""))
     if not why and Template.objects.filter(team=template.team_id, name=name).exclude(pk=pk).exists():
         why = f"The team has a template “{name}” already."
@@ -219,20 +221,42 @@ def rename_template(request: HttpRequest, pk: int) -> HttpResponse:
     else:
         Template.objects.filter(pk=pk).update(name=name)
         messages.success(request, f"It is called “{name}” now.")
-    return back_to_plan(request, template)
+    return back_to_plan(request, template.team_id)
 
 
 @require_POST
 @login_required
 def delete_template(request: HttpRequest, pk: int) -> HttpResponse:
     """Do away with a template; what was planned from it stays."""
-    template = access.template_for(request.user, pk)
+    if (template := template_in(request, pk)) is None:
+        return gone_template(request)
     template.delete()
     messages.success(request, f"The template “{template.name}” is gone; what was planned from it stays.")
-    return back_to_plan(request, template)
+    return back_to_plan(request, template.team_id)
 
 
-def back_to_plan(request: HttpRequest, template: Template) -> HttpResponseRedirect:
+def template_in(request: HttpRequest, pk: int) -> Template | None:
+    """The template of a form; None where the team that its page was of has it no more, as a second click finds it."""
+    try:
+        return access.template_for(request.user, pk)
+    except Http404:
+        if (team := number(request.POST.get("team", ""))) is None:
+            raise
+        access.led_team_for(request.user, team)
+        return None
+
+
+def gone_template(request: HttpRequest) -> HttpResponseRedirect:
+    messages.info(request, "That template is gone already; what was planned from it stays.")
+    return back_to_plan(request, number(request.POST.get("team", "")))
+
+
+def number(text: str) -> int | None:
+    """The number of a team or a template, as sent; None when it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
+
+
+def back_to_plan(request: HttpRequest, team: int) -> HttpResponseRedirect:
     """To the plan that the form stood on, as it was."""
     query = request.POST.get("back", "")[:8000]
-    return redirect(f"{reverse('mocks:new_plan', args=[template.team_id])}{'?' + query if query else ''}")
+    return redirect(f"{reverse('mocks:new_plan', args=[team])}{'?' + query if query else ''}")

@@ -93,7 +93,8 @@ def settling_for(request: HttpRequest, code: str) -> Presence:
     if not presence.leads:
         raise PermissionDenied("This is for the interviewers.")
     if presence.interview.phase not in SETTLING:
-        raise PermissionDenied("Scores are handed in at the debrief; until then they are kept in the room.")
+        raise access.NotYet(
+            "Scores are handed in at the debrief; until then they are kept in the room.", access.way_to_room(presence))
     return presence
 
 

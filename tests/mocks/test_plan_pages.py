@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.contrib.messages import get_messages
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
@@ -227,7 +228,9 @@ def test_the_invitation_is_mailed_once_for_a_time(as_ben: Client, planned: Inter
 
 def test_called_off_it_says_so_and_can_be_planned_again(as_ben: Client, planned: Interview, ada: User):
     answer = as_ben.post(f"/mock/{planned.code}/call-off/", follow=True)
-    assert "Called off" in answer.content.decode()
+    text = answer.content.decode()
+    assert "Called off" in text
+    assert all(f"<li>About {one['slug']} " in text for one in planned.plan)
     assert embargo_on(ada, planned.scheduled_at) is None
     again = re.search(r'href="(/mock/teams/\d+/plan/[^"]+)"', answer.content.decode())[1].replace("&amp;", "&")
     assert state(again)["candidate"] == [str(ada.pk)]
@@ -331,6 +334,28 @@ def test_a_template_is_renamed_and_deleted_by_its_team_alone(as_ben: Client, ask
         assert client.post(f"/mock/templates/{template.pk}/delete/").status_code == status
     as_ben.post(f"/mock/templates/{template.pk}/delete/")
     assert Template.objects.count() == 0
+
+
+@pytest.mark.parametrize("act", ["rename", "delete"])
+def test_a_second_press_on_a_template_that_is_gone_leads_back_to_the_plan(
+    as_ben: Client, asked_of: Team, ada: User, eve: User, act: str
+):
+    page = as_ben.get(f"/mock/teams/{asked_of.pk}/plan/", follow=True)
+    gone = Template.objects.create(team=asked_of, name="One", spec={}).pk
+    page = as_ben.get(page.redirect_chain[-1][0])
+    assert page.content.decode().count(f'<input type="hidden" name="team" value="{asked_of.pk}">') == 2
+    Template.objects.all().delete()
+    sent = {"name": "Two", "team": asked_of.pk, "back": "seed=1&minutes=30"}
+    answer = as_ben.post(f"/mock/templates/{gone}/{act}/", sent)
+    assert answer.url == f"/mock/teams/{asked_of.pk}/plan/?seed=1&minutes=30"
+    assert [str(one) for one in get_messages(answer.wsgi_request)] == [
+        "That template is gone already; what was planned from it stays."]
+    for user, status in ((ada, 403), (eve, 404)):
+        client = Client()
+        client.force_login(user)
+        assert client.post(f"/mock/templates/{gone}/{act}/", sent).status_code == status
+        for team in ("", "x", 10**18):
+            assert client.post(f"/mock/templates/{gone}/{act}/", sent | {"team": team}).status_code == 404
 
 
 def test_what_was_asked_and_what_the_drill_shows_is_seen_only_as_far_as_it_is_shared(

@@ -87,16 +87,23 @@ def test_an_observer_reads_no_report_and_scores_nothing(ended: Interview, chen: 
     assert {client.get(address).status_code, client.post(address).status_code} <= {403, 405}
 
 
-def test_there_is_no_report_before_the_end(asked: Interview, ben: User):
-    assert as_person(ben).get(reverse("mocks:report", args=[asked.code])).status_code == 403
+@pytest.mark.parametrize("name", ["report", "scores"])
+def test_who_comes_too_early_is_shown_the_way_to_the_room(interview: Interview, ben: User, act: Act, name: str):
+    act(ben, "start")
+    answer = as_person(ben).get(reverse(f"mocks:{name}", args=[interview.code]))
+    text = answer.content.decode()
+    assert answer.status_code == 403 and f'href="/mock/{interview.code}/">To the room<' in text
+    assert "Someone who may" not in text
 
 
 def test_the_candidate_reads_nothing_before_its_release(ended: Interview, ada: User):
     for address in forms_of(ended):
         answer = as_person(ada).get(address)
         assert answer.status_code == 403
-        assert "Nothing of this interview has been released to you yet." in answer.content.decode()
-        assert not any(mark in answer.content.decode() for marks in CANARIES.values() for mark in marks)
+        text = answer.content.decode()
+        assert "Nothing of this interview has been released to you yet." in text and 'href="/mock/">Mock<' in text
+        assert "Someone who may" not in text
+        assert not any(mark in text for marks in CANARIES.values() for mark in marks)
 
 
 @pytest.mark.parametrize("part", PARTS)
