@@ -522,6 +522,24 @@ def test_a_score_given_by_key_is_in_view(visit: Visit, ben: User, ben_at: Page, 
     expect(low.locator(".point.current .anchor").nth(2)).to_be_in_viewport(ratio=.9)
 
 
+def test_on_a_phone_what_has_the_focus_lies_under_no_bar(visit: Visit, ben: User, ben_at: Page, room: str):
+    begun(ben_at)
+    phone = visit(user=ben, viewport={"width": 360, "height": 640})
+    phone.goto(room)
+    lower = "(button) => scrollBy(0, button.getBoundingClientRect().bottom - innerHeight)"  # to the window's edge
+    is_clear = """() => {
+      const box = document.activeElement.getBoundingClientRect();
+      return box.bottom <= document.querySelector(".room-acts").getBoundingClientRect().top;
+    }"""
+    phone.locator(".room-acts .button").last.focus()
+    for name in ("Straight to the score", "Skip this question"):
+        button = phone.get_by_role("button", name=name)
+        button.evaluate(lower)
+        phone.keyboard.press("Tab")
+        expect(button).to_be_focused()
+        phone.wait_for_function(is_clear)
+
+
 def test_a_score_that_is_refused_says_so_once(ben_at: Page, ben: User, room: str, interview: Interview):  # noqa: F811
     begun(ben_at)
     ben_at.route("**/feed/**", lambda route: None)  # it hears no news for a while
