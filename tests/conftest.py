@@ -1,4 +1,6 @@
 """The cast: Ada learns, Ben interviews, Eve is a stranger, Kim edits."""
+import gc
+from collections.abc import Generator
 from dataclasses import replace
 
 import pytest
@@ -37,6 +39,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     touching |= {item: True for item in items if item.get_closest_marker("race")}
     config.hook.pytest_deselected(items=[item for item in items if not touching[item]])
     items[:] = [item for item in items if touching[item]]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep all that is collected out of the collector's rounds: ten thousand tests, which it went over at every one."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000)
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
