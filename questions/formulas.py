@@ -10,14 +10,15 @@ BEGUN = re.compile(
     | \]\([^()\s]* | <[a-z][a-z0-9+.-]+:[^<>\s]*>  # where a link leads
     | (?P<mark>\\[(\[]|\${1,2})
     | \\.""", re.VERBOSE | re.MULTILINE | re.DOTALL | re.IGNORECASE)
-# No step of these is taken back, so that no text takes long to look through.
+# No step of these is taken back, so that no text takes long to look through. The groups are atomic, (?>…), as Python
+# before 3.11.5 reads a possessive one, (…)*+, wrongly.
 ENDED = {
-    r"\(": re.compile(rf"((?:[^\\\n]|{LINE}|\\[^)])*+)\\\)"),
-    r"\[": re.compile(rf"((?:[^\\\n]|{LINE}|\\[^\]])*+)\\\]"),
-    "$$": re.compile(rf"((?:[^\\\n$]|{LINE}|\\.|\$(?!\$))++)\$\$", re.DOTALL),
+    r"\(": re.compile(rf"((?>(?:[^\\\n]|{LINE}|\\[^)])*))\\\)"),
+    r"\[": re.compile(rf"((?>(?:[^\\\n]|{LINE}|\\[^\]])*))\\\]"),
+    "$$": re.compile(rf"((?>(?:[^\\\n$]|{LINE}|\\.|\$(?!\$))+))\$\$", re.DOTALL),
     # As Pandoc has it, so that sums of money are none: no space inside the marks, no digit after them, or before. Nor
     # is there what makes one of them bold.
-    "$": re.compile(rf"(?<!\d\$)(?!\s)((?:[^\\\n$*]|{LINE}|\\.|\*(?!\*))++)(?<!\s)\$(?!\d)", re.DOTALL),
+    "$": re.compile(rf"(?<!\d\$)(?!\s)((?>(?:[^\\\n$*]|{LINE}|\\.|\*(?!\*))+))(?<!\s)\$(?!\d)", re.DOTALL),
 }
 EMPTY_LINE = re.compile(r"\n[ \t]*(?=\n)|\Z")
 FENCE_END = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*$", re.MULTILINE)

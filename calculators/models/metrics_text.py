@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from calculators.models.acceptance import MOST_POSITIONS, MOST_SCRAPES, Scrape, format_scrapes
 
-LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*+="(?:[^"\\]|\\.)*+"'  # possessive all through: no line takes more than one pass
-SAMPLE = re.compile(rf"([a-zA-Z_:][a-zA-Z0-9_:]*+)\s*+(?:\{{\s*+((?:{LABEL}\s*+,?+\s*+)*+)\}}\s*+)?+(\S{{1,40}})"
+# No step of these is taken back, so that no line takes more than one pass.
+LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*+="(?>(?:[^"\\]|\\.)*)"'
+SAMPLE = re.compile(rf"([a-zA-Z_:][a-zA-Z0-9_:]*+)\s*+(?>(?:\{{\s*+((?>(?:{LABEL}\s*+,?+\s*+)*))\}}\s*+)?)(\S{{1,40}})"
                     r"(?:\s+-?\d{1,20})?")
 LABELS = re.compile(LABEL)
 NUMBER = re.compile(r"[-+]?(?:[0-9.]+(?:[eE][-+]?[0-9]+)?|Inf|NaN)")
