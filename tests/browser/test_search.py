@@ -43,8 +43,10 @@ def test_the_sheet_opens_finds_and_gives_the_page_back(visit: Visit, reader: Use
     expect(page.locator("dialog[open]")).to_have_count(0)
     assert page.url.endswith("/labs/")
 
-    # Enter opens the first.
+    # Opened again, it stays though the browser tells late that it was closed. Enter opens the first.
     page.keyboard.press("/")
+    expect(field).to_be_focused()
+    page.locator("#search-sheet").dispatch_event("close")
     expect(field).to_be_focused()
     page.keyboard.type("who is preempted")
     expect(page.locator("#hits")).to_have_attribute("data-text", "who is preempted")

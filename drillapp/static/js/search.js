@@ -29,8 +29,8 @@
     }
   });
 
-  // What was found goes when the sheet closes, so that no name stands twice on the page.
-  sheet.addEventListener("close", () => { sheet.replaceChildren(); });
+  // What was found goes when the sheet closes, so that no name stands twice on the page. Told late, it may be open again.
+  sheet.addEventListener("close", () => { if (!sheet.open) sheet.replaceChildren(); });
 
   document.addEventListener("keydown", (event) => {
     const text = field();
