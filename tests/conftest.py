@@ -53,12 +53,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    if nextitem is None:
-        gc.collect()  # a connection that nobody closed would keep its database from being dropped
-
-
 @pytest.fixture(scope="session")
 def real_bank() -> loading.Bank:
     """The bank as its files have it. Reading it plays every question's runs, so it is read once."""
