@@ -61,18 +61,19 @@ class Drilled:
     last_day: date | None
 
 
-def standing(user_id: int, *only: sa.ColumnElement[bool]) -> sa.Select:
-    """The answers of a person that stand, those brought along included, with `rated`, what each counts as now; on all
-    their cards, or on those `only` for which this holds.
+def standing(among: sa.Select | Sequence[int]) -> sa.Select:
+    """The answers on these cards that stand, those brought along included, with `rated`, what each counts as now.
 
-    What ReviewQuerySet.answers() gives. Few rows name another, so only those that are named are looked up.
+    What ReviewQuerySet.answers() gives. Few rows name another, so only those that are named are looked up; of some
+    cards given by their keys, among what is named on these alone.
     """
     undo, change, remove, amend = (reviews.alias(name) for name in ("undo", "change", "remove", "amend"))
 
     def stands(row: sa.FromClause) -> sa.ColumnElement[bool]:
         return ~sa.exists().where(undo.c.names_id == row.c.id, undo.c.kind == "undo").correlate(row)
 
-    is_named = reviews.c.id.in_(sa.select(change.c.names_id).where(change.c.names_id.is_not(None)))
+    on_these = [] if isinstance(among, sa.Select) else [change.c.card_id.in_(among)]
+    is_named = reviews.c.id.in_(sa.select(change.c.names_id).where(change.c.names_id.is_not(None), *on_these))
     removed = sa.exists().where(
         remove.c.names_id == reviews.c.id, remove.c.kind == "remove", stands(remove)).correlate(reviews)
     amended = (
@@ -84,8 +85,7 @@ def standing(user_id: int, *only: sa.ColumnElement[bool]) -> sa.Select:
             reviews.c.stability, reviews.c.due_day, reviews.c.attempt_id,
             sa.case((is_named, sa.func.coalesce(amended, reviews.c.rating)), else_=reviews.c.rating).label("rated"))
         .where(
-            reviews.c.card_id.in_(own_cards(user_id).where(*only)),
-            reviews.c.kind.in_(RATED), reviews.c.rating.is_not(None),
+            reviews.c.card_id.in_(among), reviews.c.kind.in_(RATED), reviews.c.rating.is_not(None),
             sa.or_(~is_named, sa.and_(stands(reviews), ~removed)))
     )
 
@@ -97,8 +97,7 @@ def own_cards(user_id: int) -> sa.Select:
 def answers(connection: sa.Connection, user_id: int, only: Sequence[int] | None = None) -> Answers:
     """The person's answers, in one pass over the index that holds them in this order (answers_in_order); or those on
     some cards alone."""
-    rows = standing(user_id)
-    given = (rows if only is None else rows.where(reviews.c.card_id.in_(only))).subquery("given")
+    given = standing(own_cards(user_id) if only is None else only).subquery("given")
     was = sa.case((given.c.was == "review", IN_REVIEW), (given.c.was == "new", WAS_NEW), else_=0)
     days = together((given.c.study_day, given.c.due_day))
     card, packed, stability, attempt = columns(connection, (
@@ -155,7 +154,7 @@ def cards_of(connection: sa.Connection, user_id: int) -> Cards:
 def ticked(connection: sa.Connection, user_id: int) -> list[tuple[int, list[str], int]]:
     """Each set of rubric points ticked with an answer: (question, ids, answers). An answer without a tick is left out
     unless it was forgotten: who ticks nothing and grades Good does not use the rubric."""
-    given = standing(user_id, cards.c.question_id.is_not(None)).cte("given")
+    given = standing(own_cards(user_id).where(cards.c.question_id.is_not(None))).cte("given")
     forgotten = given.c.rated == sa.literal_column("1")  # not bound: PostgreSQL groups by what is literally the same
     rows = connection.execute(
         sa.select(cards.c.question_id, attempts.c.ticks, forgotten, sa.func.count())

@@ -235,7 +235,7 @@ class StandingAnswers(TransactionTestCase):
         counted = list(Review.objects.filter(card__user=user).answers().order_by("card", "ordinal").values_list(
             "pk", "rated"))
         with connect() as connection:
-            given_rows = connection.execute(reports.standing(user.pk).order_by("card_id", "ordinal"))
+            given_rows = connection.execute(reports.standing(reports.own_cards(user.pk)).order_by("card_id", "ordinal"))
             assert [(row.id, row.rated) for row in given_rows] == counted
             answers = reports.answers(connection, user.pk)
         assert answers.rated.tolist() == [rated for _, rated in counted]
