@@ -71,6 +71,18 @@ def test_keys_pressed_before_the_sheet_is_filled_press_nothing_below(visit: Visi
     expect(page.locator("dialog[open] #search-text")).to_be_focused()
     assert len(held) == 1
 
+    # A key in the moment between the sheet's close and what follows from it goes to the page, not to the hidden field.
+    with page.expect_request("**/search/**"):
+        page.evaluate("""() => {
+          document.getElementById("search-sheet").close();
+          const key = new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true });
+          document.activeElement.dispatchEvent(key);
+        }""")
+    while len(held) < 2:
+        page.wait_for_timeout(20)
+    held[1].continue_()
+    expect(page.locator("dialog[open] #search-text")).to_be_focused()
+
     # Where no field comes the page is given back.
     page.keyboard.press("Escape")
     expect(page.locator("dialog[open]")).to_have_count(0)  # until then a key goes into its field

@@ -56,7 +56,9 @@
     if (event.key === "Tab" || event.key.startsWith("Arrow")) pointed = false;
     const key = named(event);
     if (!key || (singleOff() && key !== "Ctrl+Enter") || event.repeat || event.isComposing || event.defaultPrevented) return;
-    const focused = event.target instanceof Element ? event.target : document.body;
+    // For a moment a field that is hidden with its dialog still has the focus.
+    const shown = event.target instanceof Element && event.target.getClientRects().length > 0;
+    const focused = shown ? event.target : document.body;
     if (focused.matches(TYPED_IN) && key !== "Ctrl+Enter" && key !== "Esc") return;
     // A control reached by Tab keeps its own Space and Enter; one just clicked gives them to the page.
     if (!pointed && OWN_KEYS[key] && focused.matches(OWN_KEYS[key])) return;
