@@ -111,7 +111,19 @@ def open_window(browser: Browser, url: str, options: dict[str, object]) -> Windo
     context.set_default_timeout(10_000)
     window = Window(context.new_page())
     watch(window, url)
+    press_once_loaded(window.page)
     return window
+
+
+def press_once_loaded(page: Page) -> None:
+    """Let no key be pressed while a page is there and its scripts are not: what it says can be read before."""
+    press = page.keyboard.press
+
+    def once_loaded(key: str, **more: object) -> None:
+        page.wait_for_load_state()
+        press(key, **more)
+
+    page.keyboard.press = once_loaded
 
 
 def clear(page: Page, url: str) -> bool:

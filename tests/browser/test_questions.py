@@ -71,7 +71,6 @@ def test_filter_open_commit_check_grade_undo(visit: Visit, learner: User, check_
     page.get_by_role("button", name="Hard").click()
     expect(page.get_by_role("status").first).to_contain_text("Recorded: Hard.")
     assert standing()[before:] == [("token-budget", 2)]
-    page.wait_for_load_state()  # before that no key is listened to
     page.keyboard.press("u")
     expect(page.locator("#tick-count")).to_have_text("4 of 7")
     page.reload()
